@@ -4,7 +4,7 @@
 
 mod machine;
 
-use dialects::fio;
+use dialects::fio::{self, Surroundings};
 use libfuzzer_sys::fuzz_target;
 use machine::Machine;
 
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(plan) => {
             assert!(plan.jobs().count() <= fio::MAX_JOBS);
             for job in plan.jobs().filter(|job| job.clone == 0) {
-                let _ = fio::resolve(job, &Machine(String::new()));
+                let _ = fio::resolve(job, |path| Machine(String::new()).find(path));
             }
         }
         Err(error) => assert!(!error.to_string().is_empty()),

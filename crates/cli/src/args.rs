@@ -5,12 +5,14 @@ mod formats;
 pub(crate) mod help;
 mod measuring;
 mod offers;
+mod vdbench;
 
 pub(crate) use consent::{OthersArgs, TRUST};
 pub(crate) use formats::{Chosen, FormatArg, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
 use offers::CatalogueArg;
 pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
+pub(crate) use vdbench::{OutputFormat, VdbenchArgs};
 
 use crate::complete;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -96,6 +98,8 @@ pub(crate) enum Command {
     /// Run fio's job files and command lines, and keep the run
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
+    /// Run the parameter files of vdbench, and keep the run
+    Vdbench(VdbenchArgs),
     /// Call a kept run by a name, or by none, or say what was rented for it
     Label(LabelArgs),
     /// Remove kept runs for good

@@ -3,6 +3,7 @@
 
 use crate::exit::{Exit, failure};
 use crate::output;
+use anyhow::Context as _;
 use engine::consent::Consent;
 use engine::host::{Probes, WorkDirState, check_work_dir};
 use engine::strangers::{self, Led};
@@ -28,16 +29,27 @@ pub(crate) struct Directory {
 pub(crate) const OPTION: &str = "--dir DIR";
 /// The same for `kurabe fio`, where it names the directory of files.
 pub(crate) const OPTION_OF_FIO: &str = "--directory=DIR";
+/// The same for `kurabe vdbench`: beside the first file of a parameter file, or in its anchor.
+pub(crate) const OPTION_OF_VDBENCH: &str = "lun=` or `anchor=";
 
 /// The option that names the directory of such a run.
 pub(crate) fn option(plan: &Plan) -> &'static str {
     if plan.of_fio().is_some() {
         OPTION_OF_FIO
+    } else if plan.of_vdbench().is_some() {
+        OPTION_OF_VDBENCH
     } else if plan.duel.is_some() {
         "--a dir=DIR` and `--b dir=DIR"
     } else {
         OPTION
     }
+}
+
+/// The directory in which a file lies; `None` for what no directory holds.
+pub(crate) fn parent(file: &Path) -> Option<PathBuf> {
+    let parent = file.parent()?;
+    let is_here = parent.as_os_str().is_empty();
+    Some(if is_here { Path::new(".") } else { parent }.to_owned())
 }
 
 /// What is known about this machine, with the storage behind `dir`.
@@ -164,6 +176,28 @@ impl Directory {
         }
     }
 
+    /// The same for jobs that name their files: beside the first of them, so that its file system is told about;
+    /// else here, or where temporary files go.
+    pub(crate) fn look_beside(
+        files: Option<&Path>,
+        option: &'static str,
+        consent: &Consent,
+    ) -> anyhow::Result<Self> {
+        let beside = files
+            // Not passed over: the file that is measured lies there too.
+            .map(|dir| refuse_strangers(dir, option, consent))
+            .transpose()?;
+        let places = [beside, Some(".".into()), Some(std::env::temp_dir())];
+        let mut found = places
+            .into_iter()
+            .flatten()
+            .map(|place| Self::look(Some(&place), option, consent));
+        let first = found
+            .next()
+            .context("find a place for the work directory")?;
+        first.or_else(|error| found.find_map(Result::ok).ok_or(error))
+    }
+
     /// The same for what does without a disk: where nothing can be written, a directory for what is temporary will do.
     pub(crate) fn look_or_elsewhere(
         dir: Option<&Path>,
@@ -231,13 +265,21 @@ impl Directory {
             );
             return Err(unusable(&self.path, &why, self.option));
         }
-        if let Some(kind) = &self.state.in_memory {
-            let (dir, option) = (self.path.display(), self.option);
+        // What fio's jobs have to be told has a place of its own.
+        if let Some(words) = self.in_memory().filter(|_| self.option != OPTION_OF_FIO) {
+            let option = self.option;
             output::say(&format!(
-                "warning: `{dir}` is in memory ({kind}): file-system figures will say nothing about a disk\n\
-                 hint: name a directory on a disk with `{option}`"
+                "warning: {words}\nhint: name a directory on a disk with `{option}`"
             ));
         }
         Ok(())
+    }
+
+    /// That no disk is below, in words; `None` where one is.
+    pub(crate) fn in_memory(&self) -> Option<String> {
+        let (dir, kind) = (self.path.display(), self.state.in_memory.as_ref()?);
+        Some(format!(
+            "`{dir}` is in memory ({kind}): file-system figures will say nothing about a disk"
+        ))
     }
 }

@@ -14,7 +14,7 @@ use store::{RunLine, Store, StoreError};
 /// How much longer making may take the next time than at the pace that was seen.
 const PACE_MAY_FALL: f64 = 1.1;
 
-/// Takes the runs out of the store where none of them has any round: the error that says so. The report of `kurabe fio`
+/// Takes the runs out of the store where none of them has any round: the error that says so. The report of a job
 /// is one of nothing too.
 pub(crate) fn taken_away(
     store: &Store,
@@ -23,8 +23,8 @@ pub(crate) fn taken_away(
 ) -> Result<Option<anyhow::Error>, StoreError> {
     let lines = runs.iter().map(|run| store.line(&run.meta.id));
     let lines: Vec<RunLine> = lines.collect::<Result<_, _>>()?;
-    let is_of_fio = runs.iter().any(|run| run.plan.of_fio().is_some());
-    if is_of_fio || lines.iter().any(|line| line.rounds > 0) {
+    let has_report = runs.iter().any(|run| run.plan.is_of_a_language());
+    if has_report || lines.iter().any(|line| line.rounds > 0) {
         return Ok(None);
     }
     store.remove(&lines)?;

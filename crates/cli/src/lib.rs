@@ -17,6 +17,7 @@ mod exit;
 mod foreign;
 mod kind;
 mod known;
+mod loadfile;
 mod new_file;
 mod new_run;
 mod output;
@@ -118,6 +119,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Duel(args) => cmd::duel::run(context, &args),
         Command::Soak(args) => cmd::soak::run(context, &args),
         Command::Fio(args) => cmd::fio::run(context, &args),
+        Command::Vdbench(args) => cmd::vdbench::run(context, &args),
         Command::Label(args) => cmd::label::run(context, &args),
         Command::Rm(args) => cmd::rm::run(context, &args),
         Command::Report(args) => cmd::report::run(context, &args),

@@ -17,6 +17,10 @@ pub(crate) fn place(path: &Path, of_others: bool) -> anyhow::Result<PathBuf> {
         let hint = "without `--output` it goes to standard output; `./-` is a file";
         return Err(refused(path, &"it is no file", Some(hint)));
     }
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        let hint = "name a file in it";
+        return Err(refused(path, &"it is called as a directory is", Some(hint)));
+    }
     let place = directory::refuse_strangers_to_new(path, OPTION, of_others)?;
     check_free(path, &place)?;
     Ok(place)

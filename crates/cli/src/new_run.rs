@@ -5,6 +5,7 @@ use crate::catalogue;
 use crate::context::read_capped;
 use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
+use crate::loadfile;
 use crate::targets;
 use engine::consent::Consent;
 use engine::profile::Profile;
@@ -25,11 +26,14 @@ pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow
         catalogue::doubt(&offer, &dir.host);
     }
     let stand_in = targets::stand_in(new)?;
-    let request = Request {
+    let mut request = Request {
         stand_in: stand_in.clone(),
         ..request.clone()
     };
-    let mut plan = plan(&request, &dir.host)?;
+    request.sets.extend(loadfile::set(new)?);
+    let mut plan = planned(&request, &dir.host)?
+        .map_err(|error| loadfile::unused(new, &error).unwrap_or_else(|| refused(&error)))?;
+    loadfile::check_alone(new, &plan, stand_in.as_ref())?;
     targets::name(&mut plan, stand_in.as_ref())?;
     let mut run = of(dir, plan, new.label.clone(), &new.tag)?;
     run.meta.offer.clone_from(&new.offer);
@@ -115,12 +119,16 @@ fn profiles(what: &[String]) -> anyhow::Result<Vec<Profile>> {
 
 /// The plan for what the user asked for.
 pub(crate) fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
+    planned(request, host)?.map_err(|error| refused(&error))
+}
+
+fn planned(request: &Request, host: &HostFacts) -> anyhow::Result<Result<Plan, PlanError>> {
     let profiles = profiles(&request.what)?;
     let catalog = Catalog {
         workloads: workloads::ALL,
         profiles: &profiles,
     };
-    resolve(request, catalog, host).map_err(|error| refused(&error))
+    Ok(resolve(request, catalog, host))
 }
 
 /// A profile of the user's own. Its name is the path as typed, which no profile of ours can have.

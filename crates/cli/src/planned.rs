@@ -14,8 +14,9 @@ use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
 use model::units::Nanos;
+use report::Lang;
 use report::formats::Shown;
-use report::number::{counted, in_seconds};
+use report::number::{self, counted, in_seconds};
 use report::page::plan::{PlanView, PlannedRounds, Written};
 
 /// Prints the plan of a run, or of the two sides of a duel. What would refuse it as it was typed is said too: who looks
@@ -31,7 +32,7 @@ pub(crate) fn show(
     let view = PlanView {
         command: first.map_or(Kind::Run, Kind::of).word(),
         expected: expected(runs),
-        note: first.and_then(|plan| shortage(plan).or_else(|| few_passes(plan))),
+        note: first.and_then(note),
         refused: refused.clone(),
         writes: written(runs),
         runs,
@@ -76,7 +77,8 @@ fn written(runs: &[Run]) -> Written {
             let Some(workload) = workloads::find(&case.workload) else {
                 continue;
             };
-            let writes = workload.writes(&case.params);
+            let here = workload.on(&case.params, &run.host, case.id.copies);
+            let writes = workload.writes(&here);
             let planned = rounds(&run.plan, case);
             let times = u64::from(planned.most.or(planned.fit).unwrap_or(1));
             let each = times * u64::from(case.id.copies);
@@ -112,6 +114,42 @@ pub(crate) fn of_plan(plan: &Plan) -> Nanos {
     plan.soak
         .as_ref()
         .map_or_else(|| budget::expected(plan), |soak| soak.span)
+}
+
+/// What is to be known of the time of a plan.
+fn note(plan: &Plan) -> Option<String> {
+    let of_passes = shortage(plan).or_else(|| few_passes(plan));
+    let all: Vec<String> = of_passes.into_iter().chain(takes_long(plan)).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// A run that takes longer is nothing that one waits for.
+const LONG: Nanos = Nanos::from_secs(3600);
+
+/// What tells much the same sooner, where a run is expected to take more than an hour.
+fn takes_long(plan: &Plan) -> Option<String> {
+    let expected = of_plan(plan);
+    let is_chosen = plan.spread.is_some() || plan.soak.is_some();
+    if expected <= LONG || is_chosen {
+        return None;
+    }
+    let shorter = plan.cases.iter().find_map(|case| {
+        let test = workloads::find(&case.workload)?.shorter(&case.params)?;
+        Some((&case.id.test, test))
+    });
+    let (long, short) = shorter?;
+    Some(format!(
+        "`{long}` makes this take about {}; `{short}` tells in minutes what it can; hint: `kurabe run {short}`, or fewer \
+         `--passes`",
+        number::time(expected, Lang::En)
+    ))
+}
+
+/// Says before a run that it takes long where something shorter would do.
+pub(crate) fn warn_of_length(plan: &Plan) {
+    if let Some(note) = takes_long(plan) {
+        output::say(&format!("note: {note}"));
+    }
 }
 
 /// Says before a run that its budget cannot hold what was asked for. Where not even one pass is expected to fit, it is

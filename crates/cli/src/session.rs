@@ -92,7 +92,7 @@ pub(crate) fn measure_before(
     rehearse(runs)?;
     let sides: Vec<Side<'_>> = runs.iter().map(side).collect();
     let note = || {
-        let mut dirs = sides.iter().map(work_dir);
+        let mut dirs = sides.iter().flat_map(work_dirs);
         dirs.try_for_each(|(run, dir)| store.note_work_dir(run, &dir))
     };
     note()?;
@@ -182,9 +182,10 @@ fn side(run: &Run) -> Side<'_> {
     }
 }
 
-/// A run's id and its work directory.
-fn work_dir<'a>(side: &Side<'a>) -> (&'a str, PathBuf) {
-    (side.run, engine::workdir::place(side.dir, side.run))
+/// A run's id with each of its work directories.
+fn work_dirs<'a>(side: &Side<'a>) -> Vec<(&'a str, PathBuf)> {
+    let all = engine::run::work_dirs(side.run, side.dir, side.plan);
+    all.into_iter().map(|dir| (side.run, dir)).collect()
 }
 
 /// Executes the plan of `runs`, which the store holds open. Their work directories are held until they are finished.
@@ -234,7 +235,7 @@ fn execute<'a>(
         finished.collect::<anyhow::Result<_>>()?
     };
     say_left_behind(places.remove());
-    for (_, work_dir) in sides.iter().map(work_dir) {
+    for (_, work_dir) in sides.iter().flat_map(work_dirs) {
         if !work_dir.exists() {
             store.forget_work_dir(&work_dir)?;
         }
@@ -295,9 +296,9 @@ fn settle(granted: Granted, store: Option<&Store>, runs: &[Run]) -> anyhow::Resu
     Ok(stay)
 }
 
-/// Says that the work directory stays, where it does.
-fn say_left_behind(removed: Result<(), WorkDirError>) {
-    if let Err(error) = removed {
+/// Says that work directories stay, where they do.
+fn say_left_behind(stay: Vec<WorkDirError>) {
+    for error in stay {
         let hint = match engine::workdir::next_of(&error.path) {
             Next::Clean => "`kurabe clean` tries again",
             Next::CleanLater => "`kurabe clean` tries again, once its file system can be read",

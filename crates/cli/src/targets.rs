@@ -12,11 +12,16 @@ use sys::tree::Tree;
 
 /// What stands in for the test file, as the user named it.
 pub(crate) fn stand_in(args: &NewRun) -> anyhow::Result<Option<StandIn>> {
-    match (&args.device, &args.file) {
-        (Some(device), _) => absolute(device, NamedKind::Device).map(Some),
-        (None, Some(file)) => absolute(file, NamedKind::File).map(Some),
-        (None, None) => Ok(None),
-    }
+    let named = [
+        (&args.device, NamedKind::Device),
+        (&args.file, NamedKind::File),
+        (&args.loadfile, NamedKind::Load),
+    ];
+    let mut named = named.into_iter();
+    named
+        .find_map(|(path, kind)| Some((path.as_ref()?, kind)))
+        .map(|(path, kind)| absolute(path, kind))
+        .transpose()
 }
 
 /// A name as a stand-in: absolute, because workers have directories of their own, with its links as they are.

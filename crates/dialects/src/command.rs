@@ -14,6 +14,11 @@ pub fn again(plan: &Plan, cases: &[&CaseId], differences: &[(String, String, Str
         let rest: Vec<String> = rest.map(|word| quoted(word)).collect();
         return format!("kurabe fio --passes={} {}", passes(plan), rest.join(" "));
     }
+    if let Some(arguments) = plan.of_vdbench() {
+        let rest: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+        let passes = passes(plan);
+        return format!("kurabe vdbench --passes {passes} {}", rest.join(" "));
+    }
     let mut tests: Vec<&str> = Vec::new();
     let mut copies: Vec<u32> = Vec::new();
     for case in cases {

@@ -9,9 +9,9 @@
 #[cfg(test)]
 extern crate self as dialects;
 
-mod bonnie;
+pub mod bonnie;
 pub mod command;
-mod dbench;
+pub mod dbench;
 pub mod familiar;
 pub mod figures;
 pub mod fio;
@@ -21,5 +21,5 @@ mod pgbench;
 pub mod printable;
 mod sysbench;
 pub mod unixbench;
-mod vdbench;
+pub mod vdbench;
 pub mod yabs;

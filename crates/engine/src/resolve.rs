@@ -177,7 +177,7 @@ pub fn resolve(
             continue;
         }
         for copies in concurrencies(request, choice, host) {
-            let mut case = planned(choice.entry, &params, copies, request.passes);
+            let mut case = planned(choice.entry, &params, copies, request.passes, host);
             case.ground = workload.ground(&params, host, request.stand_in.as_ref());
             case.needs = workload
                 .needs(&params)
@@ -368,12 +368,20 @@ fn steps(host: &HostFacts) -> Vec<u32> {
     steps
 }
 
-fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> PlannedCase {
+fn planned(
+    entry: Entry,
+    params: &Params,
+    copies: u32,
+    passes: Option<u32>,
+    host: &HostFacts,
+) -> PlannedCase {
     let id = CaseId {
         test: entry.test.name.to_owned(),
         copies,
     };
     let mut case = planned_case(entry.workload, id, entry.test.title, params);
+    let here = entry.workload.on(params, host, copies);
+    case.shape = entry.workload.shape_of(&here, copies);
     // What the catalogue says of a test is right, or the test's own parameters would have been refused before.
     let own = Params::resolve(entry.workload.spec(), entry.test.params.iter().copied());
     case.in_place_of = params.differing(&own.unwrap_or_default());
@@ -414,6 +422,7 @@ pub fn planned_case(
         allocates: workload.allocates(params),
         implementation: workload.implementation(params),
         ground: None,
+        anchors: workload.anchors(params),
         needs: None,
         in_place_of: Params::default(),
     }

@@ -20,8 +20,9 @@ use model::record::{Outcome, Round};
 use model::rng::Rng;
 use model::soak::Stretch;
 use model::units::Nanos;
-use std::fs;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use sys::clock::monotonic;
 
 /// What stays the same for all rounds of a run.
@@ -29,6 +30,8 @@ use sys::clock::monotonic;
 pub(crate) struct Bench<'a> {
     pub(crate) watch: &'a Watch,
     pub(crate) work_dir: &'a WorkDir,
+    /// Further work directories, by the directories in which the plan asks for them.
+    pub(crate) anchors: Vec<(&'a Path, &'a WorkDir)>,
     pub(crate) cpus: &'a [u32],
     pub(crate) counter: Counter,
     /// What sets this side up before each round.
@@ -38,6 +41,33 @@ pub(crate) struct Bench<'a> {
     pub(crate) permits: &'a Permits,
     /// When it is to be told how far a round is; `None` where nobody asks.
     pub(crate) ticks: Option<Ticks>,
+}
+
+impl Bench<'_> {
+    /// Whether an earlier part of the run may have left something of what rounds stand on.
+    pub(crate) fn is_taken_up(&self) -> bool {
+        let further = self.anchors.iter().map(|(_, dir)| *dir);
+        further.chain([self.work_dir]).any(WorkDir::is_taken_up)
+    }
+
+    /// The further work directories in which the case works.
+    fn further(&self, case: &PlannedCase) -> impl Iterator<Item = (&Path, &WorkDir)> {
+        let anchors = self.anchors.iter().copied();
+        anchors.filter(|(anchor, _)| case.anchors.iter().any(|own| own == anchor))
+    }
+
+    /// What a worker inherits, so that no name above them leads it there.
+    fn handles(&self, case: &PlannedCase) -> Vec<&File> {
+        self.further(case).map(|(_, dir)| dir.handle()).collect()
+    }
+
+    /// What all rounds share in them, as the worker reaches it.
+    fn anchors(&self, case: &PlannedCase) -> BTreeMap<PathBuf, PathBuf> {
+        let further = self.further(case);
+        further
+            .map(|(anchor, dir)| (anchor.to_owned(), dir.here().join(RUN_DIR)))
+            .collect()
+    }
 }
 
 /// Which round it is.
@@ -262,6 +292,7 @@ fn measure(
                 dir: dir.seen_inside(&own),
                 shared_dir: dir.seen_inside(SHARED),
                 run_dir: RoundDir::top().join(RUN_DIR),
+                anchors: bench.anchors(case),
                 copy,
                 copies: case.id.copies,
                 round: which.number,
@@ -273,9 +304,10 @@ fn measure(
             },
             errand: None,
             cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
-            ticks: bench.ticks,
+            ticks: bench.ticks.is_some(),
         };
-        crew.hire(&order, &dir.here.join(&own), rng.below(4096))?;
+        let handles = bench.handles(case);
+        crew.hire(&order, &dir.here.join(&own), &handles, rng.below(4096))?;
     }
     let grace = crowd_grace(case.id.copies, bench.cpus.len());
     crew.wait_for(Stage::Ready, case.shape.setup_max.plus(grace))?;
@@ -284,11 +316,12 @@ fn measure(
     let gate = GATE_PER_COPY
         .0
         .saturating_mul(u64::from(case.id.copies) + 1);
-    crew.open_gate(&Go {
-        at: monotonic() + gate,
-    })?;
+    let at = monotonic() + gate;
+    let own = case.shape.interval.map(|every| Ticks::new(at, every));
+    let ticks = bench.ticks.map(|ticks| own.unwrap_or(ticks));
+    crew.open_gate(&Go { at, ticks })?;
     crew.opens = Some(Moment::now().later(Nanos(gate).plus(case.shape.warmup)));
-    crew.ticks = bench.ticks.map(|ticks| (ticks, ticks.after(monotonic())));
+    crew.ticks = ticks.map(|ticks| (ticks, ticks.after(monotonic())));
     crew.wait_and_hear(
         Stage::Measured,
         case.shape.hangs_after().plus(grace),

@@ -11,7 +11,7 @@ mod spread;
 mod stand;
 mod time;
 
-pub use places::Places;
+pub use places::{Places, work_dirs};
 pub use soak::Resting;
 pub use stand::Unmade;
 
@@ -117,7 +117,7 @@ pub struct Side<'a> {
     pub run: &'a str,
     /// The plan.
     pub plan: &'a Plan,
-    /// The directory in which the work directory is made.
+    /// The directory in which the work directory is made; the plan may ask for further ones ([`Plan::anchors`]).
     pub dir: &'a Path,
     /// The machine, as it was found.
     pub host: &'a HostFacts,
@@ -148,8 +148,7 @@ pub fn execute(
     sys::process::adopt_orphans().map_err(system("adopt orphans of workers"))?;
     sys::limits::raise_open_files().map_err(system("raise the limit of open files"))?;
     let cpus = sys::affinity::allowed_cpus().map_err(system("read the CPU affinity"))?;
-    let work_dirs = &places.0;
-    for dir in work_dirs.iter().filter(|dir| !dir.is_locked()) {
+    for dir in places.all().filter(|dir| !dir.is_locked()) {
         observer.notices(&format!(
             "the file system of `{}` has no locks: if this run is killed, `kurabe clean` cannot tell that it is over",
             dir.path().display()
@@ -158,11 +157,12 @@ pub fn execute(
     let watch = Watch::real();
     let lanes = sides
         .iter()
-        .zip(work_dirs)
-        .map(|(side, work_dir)| {
+        .zip(&places.0)
+        .map(|(side, stands)| {
             let bench = Bench {
                 watch: &watch,
-                work_dir,
+                work_dir: stands.own(),
+                anchors: stands.further(),
                 cpus: &cpus,
                 counter: Counter::of(side.host),
                 set_up: SetUp::of(side.plan),
@@ -241,7 +241,7 @@ impl<'a> Lane<'a> {
             .max()
             .unwrap_or(0);
         Self {
-            grounds: Grounds::new(plan, bench.work_dir.is_taken_up()),
+            grounds: Grounds::new(plan, bench.is_taken_up()),
             side,
             bench,
             cases,

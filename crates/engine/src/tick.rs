@@ -27,6 +27,12 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
+    /// None, before anybody knows when.
+    pub(crate) const NEVER: Self = Self {
+        first: u64::MAX,
+        every: u64::MAX,
+    };
+
     /// Every `every`, counted from `began`.
     pub(crate) const fn new(began: u64, every: Nanos) -> Self {
         let every = if every.0 == 0 { 1 } else { every.0 };
@@ -52,6 +58,8 @@ pub struct SoFar {
     given: BTreeMap<&'static str, Given>,
     /// Something was given that has not been added up.
     is_full: bool,
+    /// What has been given is of a ramp.
+    in_ramp: bool,
     /// What threads of the body have given away by themselves.
     beside: Vec<Arc<Mutex<Self>>>,
     /// What a storage job did so far.
@@ -84,6 +92,15 @@ impl SoFar {
         let given = self.given.entry(name).or_default();
         std::mem::swap(&mut given.part, latencies);
         self.is_full = true;
+    }
+
+    /// Says before anything is given whether the body is in a ramp: what is done there is told, and forgotten when the
+    /// ramp is over.
+    pub fn ramp(&mut self, goes_on: bool) {
+        if self.in_ramp && !goes_on {
+            self.given.values_mut().for_each(|given| given.all.clear());
+        }
+        self.in_ramp = goes_on;
     }
 
     /// Whether nobody has told yet what was given last: then there are no empty records to be had in exchange.
@@ -136,6 +153,9 @@ impl SoFar {
 
     /// Adds what was given away to what is handed over in the end.
     fn complete(&mut self, finish: &mut Finish) {
+        if self.in_ramp {
+            return;
+        }
         for (name, latencies) in self.told().latencies {
             finish.latencies.entry(name).or_default().absorb(&latencies);
         }
@@ -197,6 +217,11 @@ impl Board {
             posted: Mutex::new(posted),
             over: AtomicBool::new(false),
         }
+    }
+
+    /// When ticks are due, told before the measured part begins.
+    pub(crate) const fn keep_to(&mut self, ticks: Ticks) {
+        self.ticks = ticks;
     }
 
     /// The measured part begins; when the first tick is due.

@@ -27,14 +27,16 @@ pub(crate) struct Order {
     pub(crate) errand: Option<ErrandKind>,
     /// The CPU to start on.
     pub(crate) cpu: Option<u32>,
-    /// When it is to be told how far the work is; `None` where nobody asks.
-    pub(crate) ticks: Option<Ticks>,
+    /// Whether it is to be told how far the work is.
+    pub(crate) ticks: bool,
 }
 
 /// The gate: begin when the monotonic clock shows this.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Go {
     pub(crate) at: u64,
+    /// When it is to be told how far the work is, where it is.
+    pub(crate) ticks: Option<Ticks>,
 }
 
 /// What a worker says.

@@ -143,6 +143,11 @@ impl WorkDir {
         self.held.here()
     }
 
+    /// Its handle, for those who are to reach it as well.
+    pub(crate) const fn handle(&self) -> &File {
+        &self.held.dir
+    }
+
     /// False where the file system has no locks: after a `kill -9` nobody can tell that its maker is gone.
     pub fn is_locked(&self) -> bool {
         self.is_locked

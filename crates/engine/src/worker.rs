@@ -5,7 +5,7 @@
 
 use crate::measure::{Counted, measure};
 use crate::recorder::{Latencies, Recorder};
-use crate::tick::{Board, Told};
+use crate::tick::{Board, Ticks, Told};
 use crate::wire::{CopyReport, Go, Order, Reply};
 use crate::workload::{self, ErrandKind, Finish, WorkError, Workload};
 use model::num::approx;
@@ -89,9 +89,12 @@ fn work(
     let cpu = order
         .cpu
         .filter(|&cpu| sys::affinity::start_on(cpu).is_ok());
-    let board = order.ticks.map(|ticks| Board::new(ticks, body.as_mut()));
+    let mut board = order.ticks.then(|| Board::new(Ticks::NEVER, body.as_mut()));
     write_line(output, &Reply::Ready).map_err(Stop::Pipe)?;
     let go: Go = read_line(input).map_err(Stop::Pipe)?;
+    if let (Some(board), Some(ticks)) = (&mut board, go.ticks) {
+        board.keep_to(ticks);
+    }
     sys::clock::sleep_until(go.at);
     let mut counted = match &board {
         None => measure(body.as_mut(), &order.shape, &mut recorder, None)?,
@@ -173,6 +176,7 @@ fn report(work_per_op: f64, counted: Counted, finish: Finish, cpu: Option<u32>) 
             apart: None,
         },
         detail: CopyDetail {
+            pid: Some(std::process::id()),
             latencies: latencies
                 .into_iter()
                 .map(|(name, latencies)| (name, latencies.pairs()))

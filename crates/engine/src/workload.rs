@@ -21,7 +21,7 @@ use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sys::clock::Clock;
 use sys::process::Usage;
 
@@ -83,6 +83,17 @@ pub trait Workload: Sync {
         Writes::default()
     }
 
+    /// The parameters with what each of so many copies chooses by itself on this machine, as far as that is known
+    /// before: for saying what a round takes and writes. What was asked for stays.
+    fn on(&self, params: &Params, _host: &HostFacts, _copies: u32) -> Params {
+        params.clone()
+    }
+
+    /// A test that tells of the same things in a shorter time, for those whom this one takes too long.
+    fn shorter(&self, _params: &Params) -> Option<&'static str> {
+        None
+    }
+
     /// Whether two processes that nobody pins wake each other in turn.
     fn hands_over(&self) -> bool {
         false
@@ -109,6 +120,12 @@ pub trait Workload: Sync {
         _stand_in: Option<&StandIn>,
     ) -> Option<Ground> {
         None
+    }
+
+    /// Directories beside that of the run in which it works. The run makes a marked directory of its own in each of
+    /// them, and what is there is not touched: [`Place::run_dir_at`].
+    fn anchors(&self, _params: &Params) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// What it takes from another test of the run, which is measured beside it with as many copies, whether it was
@@ -201,6 +218,9 @@ pub struct Place {
     /// A directory that all rounds of this run share, for what is too dear to make anew each time, such as a test
     /// file. A round that crashed may have left anything in it. The supervisor removes it when the run ends.
     pub run_dir: PathBuf,
+    /// The same in each of the other directories in which the case works ([`Workload::anchors`]).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub anchors: BTreeMap<PathBuf, PathBuf>,
     /// This copy's number, from 0.
     pub copy: u32,
     /// How many copies run at the same time.
@@ -220,6 +240,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// What all rounds share at this anchor.
+    pub fn run_dir_at(&self, anchor: &Path) -> &Path {
+        self.anchors.get(anchor).unwrap_or(&self.run_dir)
+    }
+
     /// For latencies of single operations.
     pub fn clock(&self) -> Clock {
         Clock::with_rate(self.ns_per_tick)

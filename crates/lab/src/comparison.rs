@@ -58,6 +58,12 @@ pub(crate) const OF_MANY: Scene = Scene {
     limit_ms: Some(1000.0),
 };
 
+/// The same runs, one against each of the others.
+pub(crate) const EACH_OF_MANY: Scene = Scene {
+    operands: Operands::LatestAndEach,
+    ..OF_MANY
+};
+
 const SCENES: [Scene; 4] = [
     Scene {
         runs: 2,
@@ -76,10 +82,7 @@ const SCENES: [Scene; 4] = [
         ..OF_MANY
     },
     OF_MANY,
-    Scene {
-        operands: Operands::LatestAndEach,
-        ..OF_MANY
-    },
+    EACH_OF_MANY,
 ];
 
 /// Makes the runs, compares them again and again, and prints the medians.
@@ -123,7 +126,7 @@ pub(crate) fn run(root: &Path, binaries: &[&str]) -> anyhow::Result<()> {
 
 impl Scene {
     /// As the table has it.
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let Self {
             runs,
             metrics,
@@ -152,6 +155,13 @@ impl Scene {
             }
             Operands::LatestAndEach => (0..self.runs).rev().map(|run| vec![run]).collect(),
         }
+    }
+
+    /// The sides as the command is given them, the base first.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        let sides = self.sides().into_iter();
+        let labels = |side: Vec<u32>| side.into_iter().map(label).collect::<Vec<_>>().join(",");
+        sides.map(labels).collect()
     }
 
     /// Wall and CPU time in milliseconds, of each binary and of the call that judges.
@@ -241,9 +251,7 @@ impl Scene {
 
     /// What the whole command takes, for each binary.
     fn measure(&self, binaries: &[PathBuf], dir: &Path) -> anyhow::Result<Vec<[f64; 2]>> {
-        let sides = self.sides().into_iter();
-        let labels = |side: Vec<u32>| side.into_iter().map(label).collect::<Vec<_>>().join(",");
-        let words: Vec<String> = sides.map(labels).collect();
+        let words = self.labels();
         let mut times = vec![Times::default(); binaries.len()];
         // The first time is not counted: it fills the page cache.
         for repetition in 0..=REPETITIONS {
@@ -273,8 +281,7 @@ impl Scene {
         let mut times = Times::default();
         for repetition in 0..=REPETITIONS {
             let taken = taken(sys::process::usage_self, || {
-                let each = others.iter();
-                let found = each.map(|other| stats::compare_groups(base, other, &options));
+                let found = stats::compare_each(base, others, &options).into_iter();
                 let metrics = found.flat_map(|comparison| comparison.metrics);
                 let without = metrics.filter(|metric| metric.interval.is_none());
                 without.count() == 0

@@ -48,7 +48,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "publishing",
-        what: "how long it takes to import 1,000 files, to rank 100 runs, and to make and open large pages",
+        what: "how long it takes to import 1,000 files, to rank and compare 100 runs, and to make and open large pages",
         run: publishing::run,
     },
     Task {

@@ -28,6 +28,8 @@ pub struct Ground {
 pub enum GroundKind {
     /// A file in the run's own directory.
     File,
+    /// A directory full of files.
+    FileSet,
     /// What is written to a device before it is measured.
     Device,
     /// Data of another kind.

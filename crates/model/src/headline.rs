@@ -28,6 +28,8 @@ pub enum Topic {
     Storage,
     /// Files in the page cache, which is memory.
     PageCache,
+    /// Names and attributes of files: made, asked for, taken away.
+    Files,
     /// A database server.
     Database,
     /// Another host.

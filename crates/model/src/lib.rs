@@ -17,6 +17,7 @@ pub mod document;
 pub mod estimate;
 pub mod facts;
 pub mod figure;
+pub mod fileset;
 pub mod ground;
 pub mod headline;
 pub mod host;

@@ -17,6 +17,8 @@ pub enum NamedKind {
     Device,
     /// A regular file.
     File,
+    /// A regular file that says what a test does: it is read before, and nothing of it is measured.
+    Load,
 }
 
 impl fmt::Display for NamedKind {
@@ -24,6 +26,7 @@ impl fmt::Display for NamedKind {
         f.write_str(match self {
             Self::Device => "device",
             Self::File => "file",
+            Self::Load => "load file",
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Parameter values: parsed once from what the user wrote, typed from then on.
 
+use crate::fileset::FileWork;
 use crate::job::Task;
 use crate::spec::{ParamDef, ParamKind, Spec};
 use crate::units::{Bytes, Nanos};
@@ -23,10 +24,12 @@ pub enum ParamValue {
     Switch(bool),
     /// Storage jobs that run at the same time: copy i does the i-th.
     Jobs(Vec<Task>),
+    /// Work on file sets: copy i does the i-th task.
+    Files(Box<FileWork>),
 }
 
 impl fmt::Display for ParamValue {
-    /// Prints the value in a form that parses back to itself; of jobs their names.
+    /// Prints the value in a form that parses back to itself; of jobs and tasks their names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Duration(Nanos(n)) if n % 1_000_000_000 == 0 => {
@@ -40,6 +43,10 @@ impl fmt::Display for ParamValue {
             Self::Switch(on) => f.write_str(if *on { "yes" } else { "no" }),
             Self::Jobs(tasks) => {
                 let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+                f.write_str(&names.join(", "))
+            }
+            Self::Files(work) => {
+                let names: Vec<&str> = work.tasks.iter().map(|task| task.name.as_str()).collect();
                 f.write_str(&names.join(", "))
             }
         }
@@ -192,6 +199,14 @@ impl Params {
         }
     }
 
+    /// Work on file sets. Panics like [`Self::count`].
+    pub fn files(&self, name: &str) -> &FileWork {
+        match self.0.get(name) {
+            Some(ParamValue::Files(work)) => work,
+            other => undeclared(name, "files", other),
+        }
+    }
+
     /// A switch. Panics like [`Self::count`].
     pub fn switch(&self, name: &str) -> bool {
         match self.0.get(name) {
@@ -232,7 +247,13 @@ pub fn parse(def: &ParamDef, text: &str) -> Result<ParamValue, ParamError> {
         },
         ParamKind::Text => Ok(ParamValue::Text(text.to_owned())),
         ParamKind::Jobs if text.is_empty() => Ok(ParamValue::Jobs(Vec::new())),
-        ParamKind::Jobs => Err(bad("jobs, which `kurabe fio` makes".to_owned())),
+        ParamKind::Jobs => Err(bad(
+            "jobs, which `kurabe fio` and `kurabe vdbench` make".to_owned()
+        )),
+        ParamKind::Files if text.is_empty() => Ok(ParamValue::Files(Box::default())),
+        ParamKind::Files => Err(bad(
+            "work on file sets, which `kurabe vdbench` makes".to_owned()
+        )),
     }
 }
 

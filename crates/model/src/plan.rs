@@ -2,7 +2,7 @@
 
 use crate::ground::Ground;
 use crate::headline::Headline;
-use crate::named::Named;
+use crate::named::{Named, NamedKind};
 use crate::params::{ParamValue, Params};
 use crate::soak::Soak;
 use crate::spec::{Better, How, MetricClass, MetricDef, Nature, Role};
@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// A test at one concurrency on this machine; prints as `os.pipe@2`.
@@ -139,6 +140,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// These cases and nothing more: in any order, from seed 0, without an end.
+    pub const fn new(what: Vec<String>, cases: Vec<PlannedCase>) -> Self {
+        Self {
+            what,
+            cases,
+            seed: 0,
+            budget: None,
+            passes: None,
+            target: None,
+            duel: None,
+            soak: None,
+            named: Vec::new(),
+            dropped: Vec::new(),
+            spread: None,
+            ordered: false,
+        }
+    }
+
     /// How long it is from the beginning of one pass to that of the next, where they are spread over a time.
     pub fn interval(&self) -> Option<Nanos> {
         let passes = u64::from(self.passes?.max(1));
@@ -147,6 +166,9 @@ impl Plan {
 
     /// The first word of [`Plan::what`] where `kurabe fio` made the plan.
     pub const FIO: &str = "fio";
+
+    /// The first word of [`Plan::what`] where `kurabe vdbench` made the plan.
+    pub const VDBENCH: &str = "vdbench";
 
     /// Passes where neither the user nor a profile says: enough for an interval that leaves out one round on each side.
     pub const PASSES_DEFAULT: u32 = 9;
@@ -163,10 +185,39 @@ impl Plan {
         grounds.filter(move |ground| seen.insert(&ground.key))
     }
 
+    /// The devices and files that its tests measure beside the run's own directory.
+    pub fn measured(&self) -> impl Iterator<Item = &Named> {
+        let named = self.named.iter();
+        named.filter(|named| named.kind != NamedKind::Load)
+    }
+
+    /// The directories beside that of the run in which it makes directories of its own, each once.
+    pub fn anchors(&self) -> impl Iterator<Item = &Path> {
+        let mut seen = BTreeSet::new();
+        let anchors = self.cases.iter().flat_map(|case| &case.anchors);
+        anchors
+            .map(PathBuf::as_path)
+            .filter(move |anchor| seen.insert(*anchor))
+    }
+
     /// fio's arguments, where `kurabe fio` made the plan.
     pub fn of_fio(&self) -> Option<&[String]> {
+        self.of(Self::FIO)
+    }
+
+    /// The arguments of `kurabe vdbench`, where it made the plan.
+    pub fn of_vdbench(&self) -> Option<&[String]> {
+        self.of(Self::VDBENCH)
+    }
+
+    /// Whether another command than `run` and its kin made the plan of a language of its own.
+    pub fn is_of_a_language(&self) -> bool {
+        self.of_fio().is_some() || self.of_vdbench().is_some()
+    }
+
+    fn of(&self, command: &str) -> Option<&[String]> {
         match self.what.split_first() {
-            Some((first, arguments)) if first == Self::FIO => Some(arguments),
+            Some((first, arguments)) if first == command => Some(arguments),
             _ => None,
         }
     }
@@ -249,6 +300,9 @@ pub struct PlannedCase {
     /// What its rounds stand on, where that is made once for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ground: Option<Ground>,
+    /// Directories beside that of the run, in each of which the run makes a marked directory of its own for this case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<PathBuf>,
     /// What it takes from another case of the run: the median of this metric over the rounds so far. In every pass the
     /// other one comes first; a round of this one for which nothing is known fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -392,6 +446,10 @@ pub struct Shape {
     pub threads: bool,
     /// The length of a window.
     pub window: Nanos,
+    /// Where somebody looks on, how far a round is is told so often from its own beginning; `None` for whenever whoever
+    /// looks on asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Nanos>,
     /// True where a round has no windows: its parts are different things, and a rate over time would show their order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub windowless: bool,
@@ -421,6 +479,7 @@ impl Shape {
         shortenable: true,
         measure_min: Self::MEASURE_MIN,
         window: Nanos::from_millis(100),
+        interval: None,
         windowless: false,
         threads: false,
         apart: false,

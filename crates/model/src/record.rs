@@ -242,6 +242,9 @@ impl CopyRecord {
 /// What one copy did, where that is not told for all copies together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopyDetail {
+    /// Its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// Latencies by name: ascending pairs of nanoseconds and count.
     pub latencies: BTreeMap<String, Vec<(u64, u64)>>,
     /// Its own series by name; the last value may be of a shorter time than the others.

@@ -113,6 +113,8 @@ pub enum ParamKind {
     Text,
     /// Storage jobs, which nobody writes: a dialect makes them.
     Jobs,
+    /// Work on file sets, which a dialect makes as well.
+    Files,
 }
 
 impl ParamKind {
@@ -130,6 +132,7 @@ impl ParamKind {
             Self::Switch => "`yes` or `no`".to_owned(),
             Self::Text => "text".to_owned(),
             Self::Jobs => "jobs of a job file".to_owned(),
+            Self::Files => "file workloads of a parameter file".to_owned(),
         }
     }
 }

@@ -44,15 +44,12 @@ pub fn view_groups<'a>(
     others: Vec<Party<'a>>,
     options: &CompareOptions<'_>,
 ) -> ComparisonView<'a> {
-    let runs = base.runs();
-    let others = others
-        .into_iter()
-        .map(|other| {
-            let comparison = stats::compare_groups(&runs, &other.runs(), options);
-            (other, comparison)
-        })
-        .collect();
-    ComparisonView { base, others }
+    let runs: Vec<_> = others.iter().map(Party::runs).collect();
+    let found = stats::compare_each(&base.runs(), &runs, options);
+    ComparisonView {
+        base,
+        others: others.into_iter().zip(found).collect(),
+    }
 }
 
 impl ComparisonView<'_> {

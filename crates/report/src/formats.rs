@@ -3,6 +3,8 @@
 //! A format draws pages of blocks, and then shows whatever has a page; or it is documents of some kinds of things. A
 //! new one is an entry of [`FORMATS`].
 
+mod unsuited;
+
 use crate::comparison::ComparisonView;
 use crate::influx;
 use crate::lang::Lang;
@@ -20,6 +22,7 @@ use crate::style::{self, Style};
 use crate::view::RunView;
 use crate::{csv, json};
 use model::record::Run;
+use unsuited::{no_bonnie, no_dbench, no_unixbench, no_yabs};
 
 /// Something to show.
 #[derive(Clone, Copy)]
@@ -233,6 +236,26 @@ pub static FORMATS: &[Format] = &[
             })],
         )
     },
+    Format {
+        unsuited: no_bonnie,
+        ..documents(
+            "bonnie-csv",
+            "`bonnie++`'s line of values (1.98) for each round, as `bon_csv2html` reads it",
+            &[Document::Run(|view, _| {
+                dialects::bonnie::csv_lines(view.run)
+            })],
+        )
+    },
+    Format {
+        unsuited: no_dbench,
+        ..documents(
+            "dbench",
+            "`dbench`'s own lines: the table of operations and the throughput",
+            &[Document::Run(|view, _| {
+                dialects::dbench::report_text(view.run)
+            })],
+        )
+    },
     documents(
         "openmetrics",
         "Text for Prometheus and what reads `OpenMetrics`",
@@ -303,31 +326,6 @@ const fn documents(
         unsuited: |_| None,
         how: How::Documents(documents),
     }
-}
-
-fn no_unixbench(run: &Run) -> Option<[&'static str; 2]> {
-    imported(run).or_else(|| {
-        dialects::unixbench::indexes(run).is_empty().then_some([
-            "it has none of UnixBench's tests",
-            "`kurabe run unixbench` has them all; `--format text` shows any run",
-        ])
-    })
-}
-
-fn no_yabs(run: &Run) -> Option<[&'static str; 2]> {
-    imported(run).or_else(|| {
-        (!dialects::yabs::has_report(run)).then_some([
-            "it has none of YABS' runs of fio",
-            "`kurabe run familiar` has them; `--format text` shows any run",
-        ])
-    })
-}
-
-fn imported(run: &Run) -> Option<[&'static str; 2]> {
-    run.meta.origin.is_some().then_some([
-        "it was imported, and kurabe measured none of it",
-        "`--format text` shows its figures and what follows from them",
-    ])
 }
 
 fn file(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {

@@ -11,6 +11,7 @@ use model::units::{Bytes, Unit};
 fn name(kind: GroundKind, lang: Lang) -> &'static str {
     match kind {
         GroundKind::File => lang.pick("the test file", "テストファイル"),
+        GroundKind::FileSet => lang.pick("the test files", "テスト用ファイル群"),
         GroundKind::Device => lang.pick("the data on the device", "デバイス上のデータ"),
         GroundKind::Data => lang.pick("the test data", "テストデータ"),
     }

@@ -131,9 +131,14 @@ impl Names {
         self.rewritten(&mut run.host, true)?;
         self.rewritten(&mut run.meta, true)?;
         run.meta.label = label;
-        if run.plan.of_fio().is_some() {
+        let of_vdbench = run.plan.of_vdbench().is_some();
+        if run.plan.is_of_a_language() {
             for argument in run.plan.what.iter_mut().skip(1) {
-                let text = self.argument(argument);
+                let text = if of_vdbench {
+                    self.line_of_vdbench(argument)
+                } else {
+                    self.argument(argument)
+                };
                 *argument = self.text(&text, true);
             }
         }
@@ -164,6 +169,16 @@ impl Names {
             }
             _ => text.to_owned(),
         }
+    }
+
+    /// A line of a parameter file of vdbench, with names in the place of files.
+    fn line_of_vdbench(&mut self, text: &str) -> String {
+        let words = text.split(',').map(|word| match word.split_once('=') {
+            Some((key @ ("lun" | "anchor"), path)) => format!("{key}={}", self.name("path", path)),
+            _ => word.to_owned(),
+        });
+        let words: Vec<String> = words.collect();
+        words.join(",")
     }
 
     /// The words of a round: its figures are many, and none of them says anything.
@@ -359,6 +374,13 @@ mod tests {
         check("--bssplit=4k/50:16k/50", "--bssplit=4k/50:16k/50");
         check("--rw=randread", "--rw=randread");
         check("--name=acme", "--name=acme");
+    }
+
+    #[test]
+    fn files_of_vdbench_become_names() {
+        let line = "sd=sd1,lun=acme.dat,size=1048576";
+        let expect = "sd=sd1,lun=path-1,size=1048576";
+        assert_eq!(Names::default().line_of_vdbench(line), expect);
     }
 
     #[test]

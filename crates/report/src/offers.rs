@@ -334,10 +334,20 @@ pub struct Step {
 pub fn value(offers: &[Measured<'_>], name: &FigureName) -> ValueView {
     let mut sorted: Vec<&Measured<'_>> = offers.iter().collect();
     sorted.sort_by_key(|one| one.offer.monthly.amount);
-    let shown: Vec<_> = sorted.iter().map(|one| one.show(name)).collect();
+    let mut shown: Vec<_> = sorted.iter().map(|one| one.show(name)).collect();
     let what = shown
         .iter()
         .find_map(|found| Some(found.as_ref().ok()?.0.clone()));
+    let declared = |what: &What<'_>| (what.unit, what.better);
+    let first = what.as_ref().map(declared);
+    for found in &mut shown {
+        if found
+            .as_ref()
+            .is_ok_and(|(what, _)| Some(declared(what)) != first)
+        {
+            *found = Err(WhyNot::DeclaredOtherwise);
+        }
+    }
     let better = what.as_ref().map_or(Better::Higher, |what| what.better);
     let priced = |at: usize| {
         let (_, standing) = shown[at].as_ref().ok()?;

@@ -10,7 +10,7 @@ use crate::judged::{self, Judged};
 use crate::scatter::Spread;
 use crate::side::Side;
 use crate::sides::{Candidate, Sides};
-use crate::{composite, family, rounds, verdict};
+use crate::{composite, family, rounds};
 use model::comparison::{Both, CategoryComparison, Verdict};
 use model::plan::MetricId;
 use model::spec::Better;
@@ -126,26 +126,27 @@ fn compare_one<'a, 'b>(sides: &Sides<'_>, group: Group<'a, 'b>) -> Option<Found<
     let contrast = group.contrast(sides, &sides.base, &sides.other);
     // Members that have no verdict, such as those of a soak, give none together either.
     let any_interval = members().any(|member| member.found.is_some());
-    let evidence = contrast.found().filter(|_| any_interval);
-    let verdict = evidence.as_ref().map_or(Verdict::Unclear, |found| {
-        verdict::of_ratio(&found.interval, sides.levels, margin)
-    });
+    let found = contrast.found().filter(|_| any_interval);
+    let judged = found.map(|found| Judged::of(found, sides.levels, margin));
+    let evidence = judged.as_ref().map(|judged| &judged.evidence);
     let category = CategoryComparison {
         category: group.name.to_owned(),
-        ratio: match &evidence {
+        ratio: match evidence {
             Some(found) => found.interval.ratio(),
             None => composite::geometric_mean(&ratios)?,
         },
-        interval: evidence.as_ref().map(|found| found.interval.interval()),
+        interval: evidence.map(|found| found.interval.interval()),
         margin,
-        verdict,
+        verdict: judged
+            .as_ref()
+            .map_or(Verdict::Unclear, |judged| judged.unadjusted),
         doubt: None,
         metrics: rounds::whole(group.members.len()),
     };
     Some(Found {
         group,
         category,
-        judged: evidence.map(Judged::from),
+        judged,
     })
 }
 

@@ -6,8 +6,9 @@
 //! plain ratio is then given without an interval, and the verdict is `unclear`.
 
 use crate::contrast::{Contrast, Evidence, Method, Values, centres};
+use crate::history::Kept;
 use crate::judged::{self, Judged};
-use crate::scatter::{self, Shipped, Spread};
+use crate::scatter::Spread;
 use crate::side::{self, Side, described};
 use crate::sides::{Candidate, Sides};
 use crate::verdict;
@@ -45,54 +46,76 @@ pub fn compare(base: &Run, other: &Run, options: &CompareOptions<'_>) -> Compari
 /// # Panics
 /// Where a side has no run.
 pub fn compare_groups(base: &[&Run], other: &[&Run], options: &CompareOptions<'_>) -> Comparison {
-    compare_with(base, other, options, scatter::embedded())
+    With::new(base, options).compare(other)
 }
 
-/// Compares with what `shipped` says of the scatter between runs.
-pub(crate) fn compare_with(
+/// Compares each of `others` with `base`, as [`compare_groups`] does; what they share is sorted out once.
+///
+/// # Panics
+/// Where a side has no run.
+pub fn compare_each(
     base: &[&Run],
-    other: &[&Run],
+    others: &[Vec<&Run>],
     options: &CompareOptions<'_>,
-    shipped: &Shipped,
-) -> Comparison {
-    let earlier: Vec<&Run> = options.earlier.iter().collect();
-    let sides = Sides::new(base, other, &earlier);
-    let mut candidates = pair_up(&sides, options, shipped);
-    decide(&mut candidates, &sides);
-    for candidate in &mut candidates {
-        candidate.result.hopeless = hopeless::of(&sides, candidate);
+) -> Vec<Comparison> {
+    let with = With::new(base, options);
+    others.iter().map(|other| with.compare(other)).collect()
+}
+
+/// What every comparison with one base shares.
+struct With<'a> {
+    base: &'a [&'a Run],
+    side: Side<'a>,
+    earlier: Kept<'a>,
+    options: &'a CompareOptions<'a>,
+}
+
+impl<'a> With<'a> {
+    fn new(base: &'a [&'a Run], options: &'a CompareOptions<'a>) -> Self {
+        Self {
+            base,
+            side: Side::new(base),
+            earlier: Kept::new(options.earlier),
+            options,
+        }
     }
-    Comparison {
-        categories: category::compare(&sides, &candidates),
-        metrics: candidates
-            .into_iter()
-            .map(|candidate| candidate.result)
-            .collect(),
-        differences: [
-            difference::between_groups(base, other),
-            setting::differences(&sides),
-        ]
-        .concat(),
-        paired: sides.method == Method::Pairs,
-        estimator: sides.method.estimator(),
-        looked: sides.looked(),
-        disturbed: Both {
-            base: warnings::disturbed(base),
-            other: warnings::disturbed(other),
-        },
-        scope: scope::of_comparison(base, other, sides.method),
-        repeats: scope::repeats(base, other),
-        earlier: sides.earlier(),
-        dependence: (sides.base.dependence(), sides.other.dependence()).into(),
+
+    fn compare(&self, other: &[&'a Run]) -> Comparison {
+        let base = self.base;
+        let sides = Sides::new((base, &self.side), other, &self.earlier);
+        let mut candidates = pair_up(&sides, self.options);
+        decide(&mut candidates, &sides);
+        for candidate in &mut candidates {
+            candidate.result.hopeless = hopeless::of(&sides, candidate);
+        }
+        Comparison {
+            categories: category::compare(&sides, &candidates),
+            metrics: candidates
+                .into_iter()
+                .map(|candidate| candidate.result)
+                .collect(),
+            differences: [
+                difference::between_groups(base, other),
+                setting::differences(&sides),
+            ]
+            .concat(),
+            paired: sides.method == Method::Pairs,
+            estimator: sides.method.estimator(),
+            looked: sides.looked(),
+            disturbed: Both {
+                base: warnings::disturbed(base),
+                other: warnings::disturbed(other),
+            },
+            scope: scope::of_comparison(base, other, sides.method),
+            repeats: scope::repeats(base, other),
+            earlier: sides.earlier(),
+            dependence: (sides.base.dependence(), sides.other.dependence()).into(),
+        }
     }
 }
 
 /// Every metric of either side that was measured: the base's in its order, then those that only the other side has.
-fn pair_up<'a>(
-    sides: &Sides<'a>,
-    options: &CompareOptions<'_>,
-    shipped: &Shipped,
-) -> Vec<Candidate<'a>> {
+fn pair_up<'a>(sides: &Sides<'a>, options: &CompareOptions<'_>) -> Vec<Candidate<'a>> {
     let mut candidates = Vec::new();
     for case in sides.base.cases() {
         for (index, metric) in case.metrics.iter().enumerate() {
@@ -102,7 +125,7 @@ fn pair_up<'a>(
             let mut candidate = Candidate::new(case, metric, index == 0, options);
             match sides.other.case(&case.id) {
                 Some(there) if sides.other.metric(&case.id, &metric.quantity).is_some() => {
-                    candidate.judge(sides, there, (options.scatter, shipped));
+                    candidate.judge(sides, there, options.scatter);
                 }
                 _ => candidate.one_side_only(sides, true),
             }
@@ -193,12 +216,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// Draws the conclusion for a metric that both sides have.
-    fn judge(
-        &mut self,
-        sides: &Sides<'_>,
-        there: &PlannedCase,
-        (asked, shipped): (Option<f64>, &Shipped),
-    ) {
+    fn judge(&mut self, sides: &Sides<'_>, there: &PlannedCase, asked: Option<f64>) {
         let (on_base, on_other) = self.describe(sides);
         self.result.refused = self.not_comparable(sides, there);
         if self.result.refused.is_some() {
@@ -216,7 +234,7 @@ impl<'a> Candidate<'a> {
         };
         self.spread = match asked {
             Some(asked) => sides.spread_asked(asked),
-            None => sides.spread(case, self.metric, shipped, alike),
+            None => sides.spread(case, self.metric, alike),
         };
         let found = sides.contrast(&on_base, &on_other, &self.spread);
         if let Some(soak) = sides.soak() {
@@ -350,12 +368,14 @@ impl<'a> Candidate<'a> {
         if result.scatter.base.is_some() {
             result.minutes = Some(interval.minutes().interval());
         }
-        result.verdict = verdict::of_ratio(interval, sides.levels, result.margin);
+        let found = Judged::of(found, sides.levels, result.margin);
+        result.verdict = found.unadjusted;
         result.adjusted = result.verdict;
         if !verdict::is_final(result.verdict) {
+            let interval = &found.evidence.interval;
             result.needed = Some(needed_of(interval, result.margin, sides));
         }
-        self.found = Some(found.into());
+        self.found = Some(found);
     }
 
     /// The same of the slow end: rates, so that more is better.
@@ -367,11 +387,12 @@ impl<'a> Candidate<'a> {
         }
         let contrast = sides.contrast(&on_base, &on_other, &of_floors(&self.spread));
         let ratio = contrast.ln_ratio().and_then(ratio_of);
-        self.floor = contrast.found().map(Judged::from);
+        let margin = self.result.margin;
+        let found = contrast.found();
+        self.floor = found.map(|found| Judged::of(found, sides.levels, margin));
+        let verdict = self.floor.as_ref();
+        let verdict = verdict.map_or(Verdict::Unclear, |found| found.unadjusted);
         let found = self.floor.as_ref().map(|found| &found.evidence.interval);
-        let verdict = found.map_or(Verdict::Unclear, |found| {
-            verdict::of_ratio(found, sides.levels, self.result.margin)
-        });
         let metric = &self.result.id;
         self.result.floor = Some(FloorComparison {
             ratio,

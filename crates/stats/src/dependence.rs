@@ -43,7 +43,14 @@ impl Dependence {
             .map(|rho| {
                 let (usual, around) = USUAL;
                 let prior = -((rho - usual) / around).powi(2) / 2.0;
-                let seen: f64 = telling.iter().map(|one| log_likelihood(one, rho)).sum();
+                let mut norm = Norm::of(0, rho);
+                let likelihoods = telling.iter().map(|one| {
+                    if norm.n != one.len() {
+                        norm = Norm::of(one.len(), rho);
+                    }
+                    norm.log_likelihood(one)
+                });
+                let seen: f64 = likelihoods.sum();
                 (rho, prior + seen)
             })
             .collect();
@@ -93,30 +100,56 @@ fn tells(series: &[f64]) -> bool {
     series.len() >= VALUES_MIN && series.iter().any(|value| (value - first).abs() > 0.0)
 }
 
-/// The restricted log-likelihood of `rho`, mean and scatter taken out, but for what does not depend on `rho`.
-fn log_likelihood(series: &[f64], rho: f64) -> f64 {
-    let n = count(series.len());
-    let last = series.len() - 1;
-    // The values in between know their mean less surely than the two at the ends: both neighbours told it already.
-    let weight = |at: usize| {
-        if at == 0 || at == last {
-            1.0
-        } else {
-            1.0 - rho
+/// What of the likelihood of `rho` is the same for all series of `n` values.
+struct Norm {
+    n: usize,
+    rho: f64,
+    /// The variance of a value, once the one before it is known, as a share of its own.
+    own: f64,
+    ln_own: f64,
+    weights: f64,
+    ln_weights: f64,
+}
+
+impl Norm {
+    fn of(n: usize, rho: f64) -> Self {
+        let own = 1.0 - rho * rho;
+        let weights: f64 = (0..n).map(|at| weight(at, n, rho)).sum();
+        Self {
+            n,
+            rho,
+            own,
+            ln_own: own.ln(),
+            weights,
+            ln_weights: (weights / (1.0 + rho)).ln(),
         }
-    };
-    let weights: f64 = (0..=last).map(weight).sum();
-    let weighted = series
-        .iter()
-        .enumerate()
-        .map(|(at, value)| weight(at) * value);
-    let mean = weighted.sum::<f64>() / weights;
-    let own = 1.0 - rho * rho;
-    let steps = series
-        .windows(2)
-        .map(|pair| ((pair[1] - mean) - rho * (pair[0] - mean)).powi(2));
-    let squares = (series[0] - mean).powi(2) + steps.sum::<f64>() / own;
-    -0.5 * ((n - 1.0) * own.ln() + (weights / (1.0 + rho)).ln() + (n - 1.0) * squares.ln())
+    }
+
+    /// The restricted log-likelihood, mean and scatter taken out, but for what does not depend on `rho`.
+    fn log_likelihood(&self, series: &[f64]) -> f64 {
+        let (n, rho) = (self.n, self.rho);
+        let weighted = series
+            .iter()
+            .enumerate()
+            .map(|(at, value)| weight(at, n, rho) * value);
+        let mean = weighted.sum::<f64>() / self.weights;
+        let steps = series
+            .windows(2)
+            .map(|pair| ((pair[1] - mean) - rho * (pair[0] - mean)).powi(2));
+        let squares = (series[0] - mean).powi(2) + steps.sum::<f64>() / self.own;
+        let n = count(n);
+        -0.5 * ((n - 1.0) * self.ln_own + self.ln_weights + (n - 1.0) * squares.ln())
+    }
+}
+
+/// What a value of `n` counts in their mean. Those in between know it less surely than the two at the ends: both
+/// neighbours told it already.
+fn weight(at: usize, n: usize, rho: f64) -> f64 {
+    if at == 0 || at + 1 == n {
+        1.0
+    } else {
+        1.0 - rho
+    }
 }
 
 #[cfg(test)]

@@ -218,8 +218,9 @@ impl List {
 
     /// Devices and files that were measured in the place of a test file of the run's own.
     fn named(&mut self, base: &Plan, other: &Plan) {
-        for at in 0..base.named.len().max(other.named.len()) {
-            let (here, there) = (base.named.get(at), other.named.get(at));
+        let [base, other] = [base, other].map(|plan| plan.measured().collect::<Vec<_>>());
+        for at in 0..base.len().max(other.len()) {
+            let (here, there) = (base.get(at).copied(), other.get(at).copied());
             let what = |fact: &str| match here.or(there) {
                 Some(named) => format!("measured {}{fact}", named.kind),
                 None => String::new(),

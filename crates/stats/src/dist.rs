@@ -41,7 +41,7 @@ pub fn t_two_sided(t: f64, df: f64) -> f64 {
     if df > NORMAL_FROM {
         return upper_gamma(0.5, t * t / 2.0);
     }
-    (2.0 * t_tail(t.abs(), df)).min(1.0)
+    (2.0 * Student::of(df).tail(t.abs())).min(1.0)
 }
 
 /// The `t` below which the share `p` (0 to 1) of Student's t distribution with `df` degrees of freedom lies.
@@ -52,7 +52,8 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
     }
     let scale = ln_gamma(f64::midpoint(df, 1.0)) - ln_gamma(df / 2.0) - 0.5 * (df * PI).ln();
     let density = |t: f64| (scale - f64::midpoint(df, 1.0) * (t * t / df).ln_1p()).exp();
-    mirrored(p, |tail| solve(|t| t_tail(t, df) - tail, density, 1.0))
+    let student = Student::of(df);
+    mirrored(p, |tail| solve(|t| student.tail(t) - tail, density, 1.0))
 }
 
 /// The `x` below which the share `p` (0 to 1) of the chi-squared distribution with `df` degrees of freedom lies.
@@ -96,19 +97,50 @@ pub fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * PI).ln() + (x + 0.5) * base.ln() - base + sum.ln()
 }
 
-/// The upper tail of Student's t at `t` >= 0.
-fn t_tail(t: f64, df: f64) -> f64 {
-    let square = t * t;
-    // Either form is exact only where it does not subtract from nearly the same number.
-    if square < 1.0 {
-        0.5 - 0.5 * beta(square / (df + square), 0.5, df / 2.0)
-    } else {
-        0.5 * beta(df / (df + square), df / 2.0, 0.5)
+/// Student's t with so many degrees of freedom, of which many tails are asked.
+struct Student {
+    df: f64,
+    half: Shape,
+    half_df: Shape,
+    ln_gamma_of_both: f64,
+}
+
+/// A parameter of the beta function, with the logarithm of its gamma function.
+#[derive(Clone, Copy)]
+struct Shape(f64, f64);
+
+impl Shape {
+    fn of(value: f64) -> Self {
+        Self(value, ln_gamma(value))
     }
 }
 
-/// The regularised incomplete beta function of `x` (DLMF 8.17.22, by Lentz's method).
-fn beta(x: f64, a: f64, b: f64) -> f64 {
+impl Student {
+    fn of(df: f64) -> Self {
+        Self {
+            df,
+            half: Shape::of(0.5),
+            half_df: Shape::of(df / 2.0),
+            ln_gamma_of_both: ln_gamma(0.5 + df / 2.0),
+        }
+    }
+
+    /// The upper tail at `t` >= 0.
+    fn tail(&self, t: f64) -> f64 {
+        let (square, df, both) = (t * t, self.df, self.ln_gamma_of_both);
+        // Either form is exact only where it does not subtract from nearly the same number.
+        if square < 1.0 {
+            0.5 - 0.5 * beta(square / (df + square), self.half, self.half_df, both)
+        } else {
+            0.5 * beta(df / (df + square), self.half_df, self.half, both)
+        }
+    }
+}
+
+/// The regularised incomplete beta function of `x` (DLMF 8.17.22, by Lentz's method); `ln_gamma_of_both` is that of the
+/// sum of its parameters.
+fn beta(x: f64, of_a: Shape, of_b: Shape, ln_gamma_of_both: f64) -> f64 {
+    let (Shape(a, ln_gamma_a), Shape(b, ln_gamma_b)) = (of_a, of_b);
     if x <= 0.0 {
         return 0.0;
     }
@@ -116,10 +148,10 @@ fn beta(x: f64, a: f64, b: f64) -> f64 {
         return 1.0;
     }
     if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - beta(1.0 - x, b, a);
+        return 1.0 - beta(1.0 - x, of_b, of_a, ln_gamma_of_both);
     }
     let ln_front =
-        ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (-x).ln_1p() - a.ln();
+        ln_gamma_of_both - ln_gamma_a - ln_gamma_b + a * x.ln() + b * (-x).ln_1p() - a.ln();
     let mut lentz = Lentz::new(1.0);
     for m in 0..TERMS_MAX {
         let m = f64::from(m);
@@ -251,7 +283,7 @@ mod tests {
     }
 
     fn t_cdf(t: f64, df: f64) -> f64 {
-        let tail = t_tail(t.abs(), df);
+        let tail = Student::of(df).tail(t.abs());
         if t > 0.0 { 1.0 - tail } else { tail }
     }
 

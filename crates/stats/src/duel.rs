@@ -18,7 +18,7 @@ pub fn is_same(a: &Run, b: &Run) -> bool {
 /// both are measured in directories of their own.
 pub fn shared_file_system<'a>(a: &'a Run, b: &Run) -> Option<&'a String> {
     let on_disk = a.plan.cases.iter().any(|case| case.on_disk);
-    let named = !a.plan.named.is_empty() || !b.plan.named.is_empty();
+    let named = a.plan.measured().next().is_some() || b.plan.measured().next().is_some();
     let (here, there) = (&a.host.storage, &b.host.storage);
     let at = here.mount_point.known()?;
     let names = |devices: &[BlockDevice]| -> Vec<String> {

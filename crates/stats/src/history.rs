@@ -4,7 +4,6 @@
 //! compared. Those of a duel or a soak are no samples of a machine as it is; a debug build and another disk are other
 //! set-ups. Images of one disk may share identifier and name: where two boots overlap in time, they are two machines.
 
-use crate::dependence::Dependence;
 use crate::inside::Disturbances;
 use crate::rounds::RunRounds;
 use crate::scatter::{Differ, Spread};
@@ -16,6 +15,7 @@ use model::num::count;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::Run;
 use model::units::UnixNanos;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// The latest runs that are asked: more of them would see a machine as it was long ago.
@@ -28,13 +28,21 @@ const VISITS_MIN: usize = 5;
 /// The fewest rounds of an earlier run that nobody disturbed: two would hardly show their own scatter.
 const QUIET_MIN: usize = 3;
 
+/// Runs of which many comparisons ask: the rounds of each are sorted out once, when the first one does.
+pub(crate) struct Kept<'a>(Vec<(&'a Run, OnceCell<Rc<RunRounds<'a>>>)>);
+
+impl<'a> Kept<'a> {
+    pub(crate) fn new(runs: &'a [Run]) -> Self {
+        Self(runs.iter().map(|run| (run, OnceCell::new())).collect())
+    }
+}
+
 /// A machine's earlier runs, ready to be asked.
 #[derive(Clone)]
 pub(crate) struct Past<'a>(Rc<[Earlier<'a>]>);
 
 struct Earlier<'a> {
-    rounds: RunRounds<'a>,
-    dependence: Dependence,
+    rounds: Rc<RunRounds<'a>>,
     /// Whether it worked on the storage that is compared.
     same_storage: bool,
 }
@@ -70,7 +78,7 @@ impl<'a> Past<'a> {
     pub(crate) fn of_sides(
         base: &Run,
         other: &Run,
-        earlier: &[&'a Run],
+        earlier: &Kept<'a>,
         first: UnixNanos,
     ) -> (Self, Self) {
         let past = Self::of(base, earlier, first);
@@ -88,33 +96,33 @@ impl<'a> Past<'a> {
 
     /// Those of `earlier` that show what runs like this one differ by, in a comparison whose first run began at
     /// `first`.
-    fn of(run: &Run, earlier: &[&'a Run], first: UnixNanos) -> Self {
-        let counts = |other: &&&Run| {
+    fn of(run: &Run, earlier: &Kept<'a>, first: UnixNanos) -> Self {
+        let counts = |(other, _): &&(&Run, _)| {
             let (meta, plan) = (&other.meta, &other.plan);
             meta.started < first
                 && (plan.duel.is_none() && plan.soak.is_none())
                 && meta.binary.build == run.meta.binary.build
                 && scope::of_one_machine(&[run, other])
         };
-        let mut runs: Vec<&Run> = earlier.iter().filter(counts).copied().collect();
-        runs.sort_by_key(|run| std::cmp::Reverse(run.meta.started));
+        let mut runs: Vec<_> = earlier.0.iter().filter(counts).collect();
+        runs.sort_by_key(|(run, _)| std::cmp::Reverse(run.meta.started));
         runs.truncate(EARLIER_MOST);
-        if scope::boots_overlap(runs.iter().copied().chain([run])) {
+        if scope::boots_overlap(runs.iter().map(|(run, _)| *run).chain([run])) {
             let boot = &run.host.identity.boot;
-            runs.retain(|other| other.host.identity.boot == *boot);
+            runs.retain(|(other, _)| other.host.identity.boot == *boot);
         }
-        Self::all(&runs, |other| same_storage(run, other))
+        let sorted = runs.into_iter().map(|(other, rounds)| Earlier {
+            rounds: Rc::clone(rounds.get_or_init(|| Rc::new(RunRounds::of(other)))),
+            same_storage: same_storage(run, other),
+        });
+        Self(sorted.collect())
     }
 
-    /// All of these runs.
-    pub(crate) fn all(runs: &[&'a Run], same_storage: impl Fn(&Run) -> bool) -> Self {
-        let earlier = runs.iter().map(|run| {
-            let rounds = RunRounds::of(run);
-            Earlier {
-                dependence: rounds.dependence(),
-                rounds,
-                same_storage: same_storage(run),
-            }
+    /// All of these runs, on whatever storage.
+    pub(crate) fn all(runs: &[&'a Run]) -> Self {
+        let earlier = runs.iter().map(|run| Earlier {
+            rounds: Rc::new(RunRounds::of(run)),
+            same_storage: true,
         });
         Self(earlier.collect())
     }
@@ -145,7 +153,7 @@ impl<'a> Past<'a> {
             let (times, values): (Vec<u64>, Vec<f64>) =
                 quiet.map(|(round, value)| (round.started.0, value)).unzip();
             let logs = quantile::logs(&values).filter(|logs| logs.len() >= QUIET_MIN)?;
-            Some((yuen::side(&logs)?.with(run.dependence), times))
+            Some((yuen::side(&logs)?.with(run.rounds.dependence()), times))
         };
         let (means, times) = self.0.iter().filter_map(of_run).unzip();
         Seen { means, times }
@@ -176,7 +184,7 @@ fn same_storage(a: &Run, b: &Run) -> bool {
     let (here, there) = (&a.host.storage, &b.host.storage);
     here.file_system.known() == there.file_system.known()
         && here.devices.known().map(names) == there.devices.known().map(names)
-        && a.plan.named == b.plan.named
+        && a.plan.measured().eq(b.plan.measured())
 }
 
 #[cfg(test)]

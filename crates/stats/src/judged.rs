@@ -11,17 +11,10 @@ use model::comparison::{Both, Inside, Verdict};
 pub(crate) struct Judged {
     /// The ratio, turned so that above 1 is better.
     pub(crate) evidence: Evidence,
+    /// The verdict by itself.
+    pub(crate) unadjusted: Verdict,
     /// The levels that the correction leaves, where a difference may be claimed.
     levels: Option<Levels>,
-}
-
-impl From<Evidence> for Judged {
-    fn from(evidence: Evidence) -> Self {
-        Self {
-            evidence,
-            levels: None,
-        }
-    }
 }
 
 /// Gives each member of a family the level at which it may claim a difference, if it may, by a correction such as
@@ -39,6 +32,15 @@ pub(crate) fn correct<'a>(
 }
 
 impl Judged {
+    /// What some evidence says at these levels by itself.
+    pub(crate) fn of(evidence: Evidence, levels: Levels, margin: f64) -> Self {
+        Self {
+            unadjusted: verdict::of_ratio(&evidence.interval, levels, margin),
+            evidence,
+            levels: None,
+        }
+    }
+
     /// The verdict. Where `cause` disturbed rounds from inside of a machine, `better` and `worse` stand only where
     /// `quiet`, which is asked of the rounds alone that nothing disturbed, says the same at the same levels; otherwise
     /// the cause is handed out with the doubt.
@@ -49,12 +51,13 @@ impl Judged {
         cause: Option<Inside>,
         quiet: impl FnOnce(&Both<Side<'_>>) -> Option<Evidence>,
     ) -> (Verdict, Option<Inside>) {
-        let said = self.says(&self.evidence, sides, margin);
+        let said = self.says(&self.evidence, self.unadjusted, margin);
         let Some(cause) = cause.filter(|_| matches!(said, Verdict::Better | Verdict::Worse)) else {
             return (said, None);
         };
         let confirmed = quiet(sides.undisturbed())
-            .is_some_and(|quiet| self.says(&quiet, sides, margin) == said);
+            .map(|quiet| Self::of(quiet, sides.levels, margin))
+            .is_some_and(|quiet| self.says(&quiet.evidence, quiet.unadjusted, margin) == said);
         if confirmed {
             (said, None)
         } else {
@@ -62,10 +65,9 @@ impl Judged {
         }
     }
 
-    /// What some evidence says at the levels that the correction leaves: `same` stands, a difference only where it may
-    /// be claimed.
-    fn says(&self, found: &Evidence, sides: &Sides<'_>, margin: f64) -> Verdict {
-        let unadjusted = verdict::of_ratio(&found.interval, sides.levels, margin);
+    /// What some evidence, which has this verdict by itself, says at the levels that the correction leaves: `same`
+    /// stands, a difference only where it may be claimed.
+    fn says(&self, found: &Evidence, unadjusted: Verdict, margin: f64) -> Verdict {
         if unadjusted == Verdict::Same {
             return Verdict::Same;
         }

@@ -112,13 +112,24 @@ impl Deal {
         };
         let mut chosen: Vec<usize> = (0..n).collect();
         let mut extreme = 0.0;
+        let mut sums = vec![Sums::default(); n + 1];
+        let mut changed = 0;
         loop {
-            if self.is_as_extreme(&chosen) {
+            let is_extreme = if self.ends.len() == places {
+                for at in changed..n {
+                    sums[at + 1] = sums[at].with(at, chosen[at]);
+                }
+                sums[n].statistic(n, places) >= self.seen
+            } else {
+                self.is_as_extreme(&chosen)
+            };
+            if is_extreme {
                 extreme += 1.0;
             }
             let is_known = extreme > NO_SMALL_ONE * ways;
-            if is_known || !step(&mut chosen, places) || chosen[0] > first_most {
-                return extreme / ways;
+            match step(&mut chosen, places) {
+                Some(at) if !is_known && chosen[0] <= first_most => changed = at,
+                _ => return extreme / ways,
             }
         }
     }
@@ -168,16 +179,44 @@ impl Deal {
             other.add(theirs, behind_other);
             from = end;
         }
-        let (ours, theirs) = (count(base.n), count(other.n));
-        let difference = count(other.sum.abs_diff(base.sum)) / (4.0 * ours * theirs);
-        let scatter = base.scatter() / theirs.powi(2) + other.scatter() / ours.powi(2);
-        if scatter > 0.0 {
-            difference / scatter.sqrt()
-        } else if difference > 0.0 {
-            f64::INFINITY
-        } else {
-            0.0
-        }
+        apart(base, other)
+    }
+}
+
+/// How far the mean ranks of two sides lie apart for their scatter.
+fn apart(base: Placed, other: Placed) -> f64 {
+    let (ours, theirs) = (count(base.n), count(other.n));
+    let difference = count(other.sum.abs_diff(base.sum)) / (4.0 * ours * theirs);
+    let scatter = base.scatter() / theirs.powi(2) + other.scatter() / ours.powi(2);
+    if scatter > 0.0 {
+        difference / scatter.sqrt()
+    } else if difference > 0.0 {
+        f64::INFINITY
+    } else {
+        0.0
+    }
+}
+
+/// Where no two rounds are equal: both sides up to and with the base's round at one of its places, and nothing behind
+/// it. The next way mostly differs in the last places alone, and starts from the sums of those before.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    base: Placed,
+    other: Placed,
+}
+
+impl Sums {
+    /// With the base's round number `at`, from 0, in this place.
+    const fn with(mut self, at: usize, place: usize) -> Self {
+        self.other.add(place - at - self.other.n, 2 * at);
+        self.base.add(1, 2 * self.other.n);
+        self
+    }
+
+    /// The statistic, where the base has `n` rounds and so many places there are.
+    fn statistic(mut self, n: usize, places: usize) -> f64 {
+        self.other.add(places - n - self.other.n, 2 * n);
+        apart(self.base, self.other)
     }
 }
 
@@ -213,17 +252,16 @@ fn ways(n: usize, k: usize) -> f64 {
     ways.round()
 }
 
-/// The next choice of places below `n`, in the order of dictionaries; false behind the last one.
-fn step(chosen: &mut [usize], n: usize) -> bool {
+/// The next choice of places below `n`, in the order of dictionaries: the first of those that changed; `None` behind
+/// the last one.
+fn step(chosen: &mut [usize], n: usize) -> Option<usize> {
     let k = chosen.len();
-    let Some(at) = (0..k).rev().find(|&at| chosen[at] < n - k + at) else {
-        return false;
-    };
+    let at = (0..k).rev().find(|&at| chosen[at] < n - k + at)?;
     chosen[at] += 1;
     for next in at + 1..k {
         chosen[next] = chosen[next - 1] + 1;
     }
-    true
+    Some(at)
 }
 
 #[cfg(test)]
@@ -243,7 +281,7 @@ mod tests {
     fn every_way_is_gone_through_once() {
         let mut chosen = vec![0, 1, 2];
         let mut seen = vec![chosen.clone()];
-        while step(&mut chosen, 6) {
+        while step(&mut chosen, 6).is_some() {
             seen.push(chosen.clone());
         }
         assert_close(ways(6, 3), 20.0);
@@ -253,6 +291,24 @@ mod tests {
         assert_close(ways(12, 6), 924.0);
         assert_close(ways(18, 9), 48_620.0);
         assert_close(ways(34, 28), 1_344_904.0);
+    }
+
+    #[test]
+    fn sums_that_go_on_from_those_before_say_of_each_way_what_its_deal_says() {
+        let all: Vec<(f64, bool)> = (0..9).map(|at| (f64::from(at), false)).collect();
+        let mut deal = Deal::of(&all);
+        let mut chosen: Vec<usize> = (0..4).collect();
+        let mut sums = [Sums::default(); 5];
+        let mut changed = Some(0);
+        while let Some(first) = changed {
+            for at in first..4 {
+                sums[at + 1] = sums[at].with(at, chosen[at]);
+            }
+            deal.of_base = (0..9).map(|place| chosen.contains(&place)).collect();
+            let found = sums[4].statistic(4, 9);
+            assert_eq!(found.to_bits(), deal.statistic().to_bits(), "{chosen:?}");
+            changed = step(&mut chosen, 9);
+        }
     }
 
     #[test]

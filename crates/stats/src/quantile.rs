@@ -9,7 +9,8 @@ use model::num::{count, round_to_usize};
 /// The values in ascending order.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    // Of values in this order equal ones are the same, so that nothing is gained by a stable sort.
+    sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }
 
@@ -25,20 +26,37 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     if values.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    of_sorted(&sorted(values), q)
+    let (below, share) = rank(values.len(), q)?;
+    let mut values = values.to_vec();
+    let (_, &mut low, beyond) = values.select_nth_unstable_by(below, f64::total_cmp);
+    let high = beyond.iter().copied().min_by(f64::total_cmp);
+    Some(between(low, high, share))
 }
 
 /// Like [`quantile`] for values that are finite and already ascending.
 pub fn of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
+    let (below, share) = rank(sorted.len(), q)?;
+    Some(between(
+        sorted[below],
+        sorted.get(below + 1).copied(),
+        share,
+    ))
+}
+
+/// The place of the value below the `q`-quantile of `n` of them, and how far it is from there to the next one.
+fn rank(n: usize, q: f64) -> Option<(usize, f64)> {
+    let last = n.checked_sub(1)?;
     if !(0.0..=1.0).contains(&q) {
         return None;
     }
     let rank = count(last) * q;
     let below = round_to_usize(rank.floor()).min(last);
-    let above = (below + 1).min(last);
-    let share = rank - count(below);
-    Some(sorted[below] + share * (sorted[above] - sorted[below]))
+    Some((below, rank - count(below)))
+}
+
+/// This share of the way from `low` to the next value, where there is one.
+fn between(low: f64, high: Option<f64>, share: f64) -> f64 {
+    low + share * (high.unwrap_or(low) - low)
 }
 
 /// The arithmetic mean; `None` for an empty list.
@@ -97,6 +115,21 @@ mod tests {
         check(&[1.0, f64::INFINITY], 0.5, None);
         check(&[1.0, 2.0], 1.5, None);
         check(&[1.0, 2.0], f64::NAN, None);
+    }
+
+    #[test]
+    fn lists_in_any_order_have_the_quantiles_of_the_sorted_one() {
+        let mut rng = model::rng::Rng::new(5);
+        for n in 1..60 {
+            let values: Vec<f64> = (0..n).map(|_| (4.0 * rng.normal()).round()).collect();
+            for q in [0.0, 0.1, 0.25, 0.5, 0.9, 1.0] {
+                assert_eq!(
+                    quantile(&values, q),
+                    of_sorted(&sorted(&values), q),
+                    "{n} {q}"
+                );
+            }
+        }
     }
 
     #[test]

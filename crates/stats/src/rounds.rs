@@ -8,6 +8,7 @@ use crate::quantile;
 use model::noise::Noise;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::{Measured, Outcome, Round, Run};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 /// The quantile of a round's windows that counts as its slow end.
@@ -21,6 +22,8 @@ pub struct RunRounds<'a> {
     cases: Vec<CaseRounds<'a>>,
     /// Where in `cases` a case stands.
     places: HashMap<&'a CaseId, usize>,
+    /// How far its rounds depend on one another, once somebody asked.
+    dependence: OnceCell<Dependence>,
 }
 
 /// A case with its rounds, in the order in which they ran.
@@ -56,6 +59,7 @@ impl<'a> RunRounds<'a> {
             run,
             places: places.collect(),
             cases,
+            dependence: OnceCell::new(),
         }
     }
 
@@ -66,7 +70,8 @@ impl<'a> RunRounds<'a> {
             let values = rounds.values(&leading.quantity).map(|(_, value)| value);
             quantile::logs(&values.collect::<Vec<_>>())
         });
-        Dependence::of(&series.collect::<Vec<_>>())
+        let found = || Dependence::of(&series.collect::<Vec<_>>());
+        *self.dependence.get_or_init(found)
     }
 
     /// Every planned case, in the order of the plan.

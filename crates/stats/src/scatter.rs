@@ -266,7 +266,7 @@ pub(crate) fn parts(spread: &Both<Spread>, base: &OfSide<'_>, other: &OfSide<'_>
 pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, Known> {
     let mut cases: BTreeMap<MetricId, Observed> = BTreeMap::new();
     for runs in machines {
-        let past = Past::all(runs, |_| true);
+        let past = Past::all(runs);
         let planned = runs.iter().flat_map(|run| &run.plan.cases);
         let ids: BTreeMap<MetricId, &PlannedCase> = planned
             .filter(|case| !case.simulated)
@@ -402,13 +402,12 @@ impl Shipped {
 /// What runs of a machine with this past differ by in a metric.
 pub(crate) fn of_machine(
     past: &Past<'_>,
-    shipped: &Shipped,
     (case, metric): (&PlannedCase, &PlannedMetric),
     alike: impl Fn(&PlannedCase) -> bool,
 ) -> Spread {
     let id = id_of(case, metric);
     past.spread(&id, alike)
-        .unwrap_or_else(|| shipped.spread(&id, case.nature, metric.class))
+        .unwrap_or_else(|| embedded().spread(&id, case.nature, metric.class))
 }
 
 /// What tests of a class do that nobody has measured, as a standard deviation of a run's logarithm. Guessed from those

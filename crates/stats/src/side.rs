@@ -18,6 +18,7 @@ use model::plan::{CaseId, MetricId, PlannedCase, PlannedMetric};
 use model::record::{End, Measured, Round, Run};
 use model::spec::Better;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A window is slow below this share of the typical rate.
 const SLOW_SHARE: f64 = 0.9;
@@ -26,10 +27,9 @@ const SLOW_SHARE: f64 = 0.9;
 pub(crate) type Point = (u32, f64);
 
 /// One side.
+#[derive(Clone)]
 pub(crate) struct Side<'a> {
-    runs: Vec<RunRounds<'a>>,
-    /// How far the rounds of each depend on one another.
-    dependences: Vec<Dependence>,
+    runs: Vec<Rc<RunRounds<'a>>>,
     /// True where the sample is the run.
     of_instances: bool,
     /// False where rounds that something inside of the machine disturbed are passed over.
@@ -62,25 +62,30 @@ fn slow_windows(run: &RunRounds<'_>, id: &MetricId) -> Option<(usize, usize)> {
 }
 
 impl<'a> Side<'a> {
-    /// One side of `runs`, of which there is at least one; `of_instances` where each run is to count once.
-    pub(crate) fn new(runs: &[&'a Run], of_instances: bool) -> Self {
+    /// One side of `runs`, of which there is at least one.
+    pub(crate) fn new(runs: &[&'a Run]) -> Self {
         assert!(!runs.is_empty(), "a side has a run");
-        let runs: Vec<RunRounds<'_>> = runs.iter().map(|run| RunRounds::of(run)).collect();
+        let runs = runs.iter().map(|run| Rc::new(RunRounds::of(run)));
         Self {
-            dependences: runs.iter().map(RunRounds::dependence).collect(),
-            runs,
-            of_instances,
+            runs: runs.collect(),
+            of_instances: false,
             with_disturbed: true,
+        }
+    }
+
+    /// The same with each run to count once, where `of_instances`.
+    pub(crate) fn counted(&self, of_instances: bool) -> Self {
+        Self {
+            of_instances,
+            ..self.clone()
         }
     }
 
     /// The same of the rounds alone that nothing inside of the machine disturbed.
     pub(crate) fn undisturbed(&self) -> Self {
         Self {
-            runs: self.runs.clone(),
-            dependences: self.dependences.clone(),
-            of_instances: self.of_instances,
             with_disturbed: false,
+            ..self.clone()
         }
     }
 
@@ -92,7 +97,7 @@ impl<'a> Side<'a> {
 
     /// Every planned case of any of the runs, in the first run's order.
     pub(crate) fn cases(&self) -> Vec<&'a PlannedCase> {
-        let of_run = |(number, run): (usize, &RunRounds<'a>)| {
+        let of_run = |(number, run): (usize, &Rc<RunRounds<'a>>)| {
             let before = &self.runs[..number];
             let new = |case: &&PlannedCase| before.iter().all(|run| run.case(&case.id).is_none());
             let cases = run.cases().iter().map(|rounds| rounds.case);
@@ -201,7 +206,7 @@ impl<'a> Side<'a> {
 
     /// How far the rounds of each run depend on one another.
     pub(crate) fn dependence(&self) -> Vec<f64> {
-        self.dependences.iter().map(|one| one.rho()).collect()
+        self.runs.iter().map(|run| run.dependence().rho()).collect()
     }
 
     /// The id of its one run where that ended before everything was tried, so that it can be gone on with.
@@ -249,7 +254,7 @@ impl<'a> Side<'a> {
                 dependence: if self.of_instances {
                     Dependence::NONE
                 } else {
-                    self.dependences[run]
+                    self.runs[run].dependence()
                 },
                 // Its passes are those of every member.
                 times: each[0][run].times.clone(),
@@ -269,8 +274,7 @@ impl<'a> Side<'a> {
         case: &CaseId,
         of_round: &dyn Fn(&Round, &Measured) -> Option<f64>,
     ) -> Vec<OfRun> {
-        let runs = self.runs.iter().zip(&self.dependences);
-        let of_runs = runs.map(|(run, &dependence)| {
+        let of_runs = self.runs.iter().map(|run| {
             let points = run.case(case).map(|rounds| {
                 let quiet = Disturbances::of(rounds);
                 let counts =
@@ -284,7 +288,7 @@ impl<'a> Side<'a> {
             let (points, began): (Vec<Point>, Vec<u64>) = points.unwrap_or_default();
             OfRun {
                 points,
-                dependence,
+                dependence: run.dependence(),
                 times: began,
             }
         });

@@ -1,9 +1,9 @@
 //! The two sides of a comparison, how they are held against each other, and a metric on its way through it.
 
 use crate::contrast::{Contrast, ERROR_RATE, Method, Values, contrast};
-use crate::history::Past;
+use crate::history::{Kept, Past};
 use crate::judged::Judged;
-use crate::scatter::{self, Shipped, Spread};
+use crate::scatter::{self, Spread};
 use crate::side::Side;
 use crate::verdict::Levels;
 use crate::{looks, scope};
@@ -55,7 +55,12 @@ pub(crate) struct Sides<'a> {
 
 impl<'a> Sides<'a> {
     /// The two sides, and how they are to be held against each other; `earlier` are runs of whichever machine.
-    pub(crate) fn new(base: &[&'a Run], other: &[&'a Run], earlier: &[&'a Run]) -> Self {
+    /// `base_side` is that of `base`, which many others may be held against.
+    pub(crate) fn new(
+        (base, base_side): (&[&'a Run], &Side<'a>),
+        other: &[&'a Run],
+        earlier: &Kept<'a>,
+    ) -> Self {
         let grouped = base.len() > 1 || other.len() > 1;
         let of_one_machine = scope::of_one_machine(base) && scope::of_one_machine(other);
         let paired = match (base, other) {
@@ -74,8 +79,8 @@ impl<'a> Sides<'a> {
         let of_instances = method == Method::Runs;
         let mut sides = Self {
             past,
-            base: Side::new(base, of_instances),
-            other: Side::new(other, of_instances),
+            base: base_side.counted(of_instances),
+            other: Side::new(other).counted(of_instances),
             method,
             levels: Levels::both(ERROR_RATE),
             undisturbed: OnceCell::new(),
@@ -108,14 +113,13 @@ impl<'a> Sides<'a> {
         &self,
         case: &PlannedCase,
         metric: &PlannedMetric,
-        shipped: &Shipped,
         alike: impl Fn(&PlannedCase) -> bool + Copy,
     ) -> Both<Spread> {
         // What plays a known result is the same everywhere and always.
         let Some(past) = self.past.as_ref().filter(|_| !case.simulated) else {
             return (Spread::NONE, Spread::NONE).into();
         };
-        let of = |past: &Past<'_>| scatter::of_machine(past, shipped, (case, metric), alike);
+        let of = |past: &Past<'_>| scatter::of_machine(past, (case, metric), alike);
         let of_base = of(&past.base);
         let of_other = if past.other.is(&past.base) {
             of_base

@@ -41,8 +41,9 @@ impl Levels {
 pub fn of_ratio(found: &RatioInterval, levels: Levels, margin: f64) -> Verdict {
     let (ln_lo, ln_hi) = found.ln_ends(levels.difference);
     let verdict = of_interval((ln_lo, ln_hi), margin);
+    let is_one_level = levels.same.to_bits() == levels.difference.to_bits();
     let stricter = || of_interval(found.ln_ends(levels.same), margin);
-    if verdict != Verdict::Same || stricter() == Verdict::Same {
+    if verdict != Verdict::Same || is_one_level || stricter() == Verdict::Same {
         verdict
     } else {
         direction((ln_lo, ln_hi))

@@ -9,6 +9,7 @@
 
 #![expect(unsafe_code, reason = "mmap, madvise, and slices over what they give")]
 
+pub mod forget;
 pub mod limits;
 pub mod numa;
 

@@ -223,6 +223,20 @@ pub fn file_system(path: &Path) -> io::Result<FileSystem> {
     })
 }
 
+/// How many files may still be made in the file system behind `path`, by this process; `None` where it makes room for
+/// them as they come (btrfs).
+pub fn free_inodes(path: &Path) -> io::Result<Option<u64>> {
+    let name = CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    // SAFETY: an all-zero statvfs is a valid value of this plain C struct.
+    let mut numbers: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `name` ends in NUL and `numbers` is valid to write to.
+    if unsafe { libc::statvfs(name.as_ptr(), &raw mut numbers) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((numbers.f_files > 0).then_some(numbers.f_favail))
+}
+
 /// The page size in bytes.
 pub fn page_bytes() -> io::Result<u64> {
     system_value(libc::_SC_PAGESIZE)

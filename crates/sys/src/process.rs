@@ -50,9 +50,16 @@ pub enum Ended {
 
 impl Worker {
     /// Executes this binary again with `args` and our process id behind them, in `dir`, with one more environment
-    /// variable. It is to call [`be_worker`] with that id before anything else.
-    pub fn start(args: &[&OsStr], dir: &Path, env: (&str, &str)) -> io::Result<Self> {
+    /// variable. It is to call [`be_worker`] with that id before anything else. It gets these `handles` under the
+    /// numbers that they have here.
+    pub fn start(
+        args: &[&OsStr],
+        dir: &Path,
+        env: (&str, &str),
+        handles: &[&File],
+    ) -> io::Result<Self> {
         let parent = std::process::id();
+        let handles: Vec<RawFd> = handles.iter().map(|handle| handle.as_raw_fd()).collect();
         #[expect(
             clippy::disallowed_methods,
             reason = "this is the place that the rule points to"
@@ -68,7 +75,7 @@ impl Worker {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         // SAFETY: between fork and exec the closure makes only async-signal-safe calls and does not allocate.
-        unsafe { command.pre_exec(move || leash(parent)) };
+        unsafe { command.pre_exec(move || leash(parent, &handles)) };
         let mut child = command.spawn()?;
         match pipes(&mut child) {
             Ok([input, output, errors]) => Ok(Self {
@@ -163,11 +170,18 @@ fn how(status: ExitStatus) -> Ended {
     }
 }
 
-/// In the child: a process group of its own, death with the parent, and nothing of what we have changed of ourselves.
-fn leash(parent: u32) -> io::Result<()> {
+/// In the child: a process group of its own, death with the parent, nothing of what we have changed of ourselves, and
+/// the handles that it is to have.
+fn leash(parent: u32, handles: &[RawFd]) -> io::Result<()> {
     // SAFETY: setpgid on ourselves takes plain integers.
     if unsafe { libc::setpgid(0, 0) } != 0 {
         return Err(io::Error::last_os_error());
+    }
+    for &handle in handles {
+        // SAFETY: fcntl takes plain integers; the descriptor is open, and closed at the execution unless we say so.
+        if unsafe { libc::fcntl(handle, libc::F_SETFD, 0) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
     }
     give_back()?;
     die_with(parent)
@@ -388,7 +402,8 @@ mod tests {
     fn each_worker_keeps_its_own_status_whoever_is_killed_first() {
         // The worker is this test binary, asked for what it does not know: it fails at once.
         let dir = std::env::temp_dir();
-        let start = || Worker::start(&[OsStr::new("--no-such-option")], &dir, ("PAD", "")).unwrap();
+        let start =
+            || Worker::start(&[OsStr::new("--no-such-option")], &dir, ("PAD", ""), &[]).unwrap();
         let end = |worker: &Worker| loop {
             match worker.ended().unwrap() {
                 Some(ended) => break ended,
@@ -427,7 +442,7 @@ mod tests {
     fn a_child_whose_pipes_fail_does_not_stay() {
         FAILS.set(true);
         let dir = std::env::temp_dir();
-        let started = Worker::start(&[OsStr::new("--no-such-option")], &dir, ("PAD", ""));
+        let started = Worker::start(&[OsStr::new("--no-such-option")], &dir, ("PAD", ""), &[]);
         assert_eq!(started.unwrap_err().raw_os_error(), Some(libc::EIO));
         assert_eq!(children(), "");
         FAILS.set(true);

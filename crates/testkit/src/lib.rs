@@ -142,6 +142,7 @@ pub fn case(id: &str, metrics: Vec<PlannedMetric>) -> PlannedCase {
         implementation: None,
         ground: None,
         needs: None,
+        anchors: Vec::new(),
         in_place_of: Params::default(),
         id,
     }

@@ -108,6 +108,7 @@ impl Schedule {
         self.next += match self.arrivals {
             Arrivals::Linear => gap,
             Arrivals::Poisson => gap * self.rng.exponential(),
+            Arrivals::Uniform => gap * 2.0 * self.rng.unit(),
         };
     }
 

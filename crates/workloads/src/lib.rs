@@ -5,7 +5,7 @@ use engine::workload::Workload;
 mod arrivals;
 mod cpu;
 mod first_write;
-mod fs;
+pub mod fs;
 mod memory;
 mod os;
 pub mod profiles;
@@ -28,7 +28,14 @@ pub static ALL: &[&dyn Workload] = &[
     &cpu::ZSTD,
     &cpu::SYSBENCH_CPU,
     &storage::FAMILIAR,
+    &fs::BONNIE,
+    &fs::BONNIE_FILES,
     &fs::COPY,
+    &fs::DBENCH,
+    &fs::DURABLE,
+    &fs::FILEIO,
+    &fs::FILES,
+    &fs::sets::SETS,
     &memory::BANDWIDTH,
     &memory::BLOCK,
     &memory::LATENCY,

@@ -112,6 +112,16 @@ pub(crate) trait Events: Send + 'static {
     fn whole(&self) -> bool {
         true
     }
+
+    /// What is left to do after the last event, where it must end without a failure.
+    fn end(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What the last event was about, for the message about one that failed.
+    fn object(&self) -> String {
+        "a thread".to_owned()
+    }
 }
 
 /// How single events are timed.
@@ -124,6 +134,12 @@ pub(crate) enum Timing {
     /// With the calls of the original, which then are part of the figure: for events so short that its figure is one of
     /// its clock. Such events have no parts.
     Theirs,
+}
+
+/// A thread's event failed.
+#[cold]
+fn failed(events: &impl Events, failure: &Failure) -> WorkError {
+    crate::os::failed(failure, events.object())
 }
 
 /// What a thread hands over.
@@ -227,9 +243,7 @@ impl<E: Events> Threads<E> {
                     &mut self.began,
                     self.clock,
                 )
-                .map_err(|failure| {
-                    WorkError::failed(failure.operation, "a thread", failure.error)
-                })?;
+                .map_err(|failure| failed(&self.own, &failure))?;
                 self.me.add(1);
             }
             if let Some(done) = self.done(ops)? {
@@ -241,12 +255,10 @@ impl<E: Events> Threads<E> {
     /// The same where events arrive by themselves.
     fn batch_open(&mut self, ops: u64) -> Result<u64, WorkError> {
         loop {
-            if let Some(open) = &mut self.open
-                && open.one(&mut self.own).map_err(|failure| {
-                    WorkError::failed(failure.operation, "a thread", failure.error)
-                })?
-            {
-                self.me.add(1);
+            if let Some(open) = &mut self.open {
+                let one = open.one(&mut self.own);
+                let is_done = one.map_err(|failure| failed(&self.own, &failure))?;
+                self.me.add(u64::from(is_done));
             }
             if let Some(done) = self.done(ops)? {
                 return Ok(done);
@@ -262,6 +274,8 @@ impl<E: Events> Threads<E> {
             self.seen = all;
             Ok(Some(done))
         } else if self.team.anybody_ended() {
+            // It says why, if it can.
+            self.end()?;
             let why = "run events: a thread has ended early";
             Err(WorkError::Failed(why.to_owned()))
         } else {
@@ -287,11 +301,7 @@ impl<E: Events> Threads<E> {
     pub(crate) fn end(&mut self) -> Result<(), WorkError> {
         for (events, recorder, open, failure) in self.team.end() {
             if let Some(failure) = failure {
-                return Err(WorkError::failed(
-                    failure.operation,
-                    "a thread",
-                    failure.error,
-                ));
+                return Err(failed(&events, &failure));
             }
             self.recorder.absorb(&recorder);
             if let (Some(own), Some(other)) = (&mut self.open, open) {
@@ -299,7 +309,9 @@ impl<E: Events> Threads<E> {
             }
             self.others.push(events);
         }
-        Ok(())
+        self.own
+            .end()
+            .map_err(|failure| failed(&self.own, &failure))
     }
 
     /// What must be said of events that arrive by themselves.
@@ -453,7 +465,8 @@ fn run<E: Events>(
             part = now;
         }
     }
-    (events, recorder, None, None)
+    let failure = events.end().err();
+    (events, recorder, None, failure)
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ const FLAGS: &[&str] = &[
     "-Crelocation-model=static",
     // The profile asks for it too, which does not reach a static link.
     "-Clink-arg=-Wl,--strip-all",
+    // Without tables for unwinding nobody may ask the unwinder for a backtrace: `sys::trace` answers.
+    "-Clink-arg=-Wl,--wrap=_Unwind_Backtrace",
 ];
 
 /// The linker is asked to begin every function on a cache line, and to keep measured code together. Not the compiler:
@@ -104,6 +106,7 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
         size <= SIZE_MAX_BYTES,
         "the binary has {size} bytes, more than {SIZE_MAX_BYTES}\nhint: `cargo tree -p kurabe -e normal` shows what is in it"
     );
+    survives_backtrace(root, &dist)?;
     let licences = licences::write(root, &dist, &build)?;
     let start_ms = start_ms(root, &dist)?;
     let (tests, families) = rounds::run(root, &dist, &target_dir)?;
@@ -123,6 +126,21 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
             say!("sha256   not known: `sha256sum` is missing (`apt-get install coreutils`)");
         }
     }
+    Ok(())
+}
+
+/// Somebody may have asked for backtraces, and an error takes one then. There are no tables for more than an empty one
+/// here, and the program must find that out without a crash.
+fn survives_backtrace(root: &Path, binary: &Path) -> anyhow::Result<()> {
+    let mut refused = command(root, binary);
+    refused
+        .args(["show", "--store", "no-such-directory/runs.db"])
+        .env("RUST_BACKTRACE", "1");
+    let status = refused.output().context("run the binary")?.status;
+    ensure!(
+        status.code().is_some(),
+        "an error with RUST_BACKTRACE=1 ended the binary by a signal: {status}"
+    );
     Ok(())
 }
 

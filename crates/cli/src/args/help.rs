@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Compare", &["compare", "rank", "offers"]),
     ("Publish", &["report"]),
     ("Keep", &["label", "rm", "export", "import", "clean"]),
-    ("Other languages", &["fio"]),
+    ("Other languages", &["fio", "vdbench"]),
     ("This program", &["completions", "licences", "help"]),
 ];
 
@@ -233,6 +233,20 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
             (
                 "kurabe fio --output-format=json --output=result.json job.fio",
                 "for a program",
+            ),
+        ],
+    ),
+    (
+        "vdbench",
+        [
+            ("kurabe vdbench -f params", "a parameter file"),
+            (
+                "kurabe vdbench -f params -s lun=/dev/vdb",
+                "what its runs would be, with `$lun` in it",
+            ),
+            (
+                "kurabe vdbench -f params -o results --passes 9",
+                "with intervals, and vdbench's own files in `results`",
             ),
         ],
     ),

@@ -51,6 +51,9 @@ pub(crate) struct NewRun {
     /// Measure this existing file in place of a test file; tests that write need --overwrite-file too
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     pub(crate) file: Option<PathBuf>,
+    /// Let fs.dbench do what this load file of dbench 4 says, such as the client.txt that comes with dbench
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["device", "file"])]
+    pub(crate) loadfile: Option<PathBuf>,
     /// A name for the run
     #[arg(help_heading = "Names", long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,

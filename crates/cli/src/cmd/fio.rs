@@ -4,34 +4,39 @@
 //! jobs, what cannot be done is refused by its place, each phase (the jobs up to the next stonewall) becomes a case
 //! whose copies do one job each, the run is kept like every run, and what its copies did is turned into fio's report.
 
+mod directories;
 mod files;
 mod help;
 mod logs;
-mod out;
+pub(crate) mod out;
 mod own;
 mod phases;
-mod results;
+pub(crate) mod results;
+mod scheduler;
 mod status;
-mod surroundings;
+pub(crate) mod surroundings;
 
 use crate::args::FioArgs;
 use crate::consent;
 use crate::context::Context;
-use crate::directory::{self, Directory, OPTION_OF_FIO};
+use crate::directory::{Directory, OPTION_OF_FIO};
 use crate::exit::{Exit, failure};
 use crate::new_run;
 use crate::output;
 use crate::session::{self, Measured, Onlooker, Ready};
 use crate::targets;
 use anyhow::Context as _;
-use dialects::fio::{Eta, Plan, Request};
-use engine::consent::Consent;
+use dialects::fio::result::Kept;
+use dialects::fio::{Eta, Plan, Remark, Request};
+use directories::Directories;
 use engine::look::Looking;
 use model::record::{End, Failure, Outcome, Run};
 use own::Own;
 use phases::Phase;
 use report::Lang;
+use scheduler::Schedulers;
 use status::Statuses;
+use std::path::PathBuf;
 use surroundings::Machine;
 
 pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
@@ -49,43 +54,82 @@ pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     let remarks = dialects::fio::options::check_limits(&plan).map_err(|error| refused(&error))?;
-    say_remarks(&plan, &remarks, own.quiet);
+    let said = Said::of(&plan, &remarks);
+    if own.speaks() {
+        said.say();
+    }
     if plan.request == Request::ParseOnly {
         return Ok(Exit::Ok);
     }
-    measure(context, &own, &plan)
+    measure(context, &own, &plan, said)
 }
 
 fn refused(error: &dialects::fio::Error) -> anyhow::Error {
     failure(Exit::Usage, error, None)
 }
 
-/// Warnings are always said; notes are for those who look on.
-fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
-    for warning in &plan.warnings {
-        output::say(&format!("warning: {warning}"));
+/// What there is to say of jobs, and of what they did, beside errors.
+#[derive(Debug, Default)]
+struct Said {
+    /// What makes figures doubtful, or other than most people would expect.
+    warnings: Vec<String>,
+    /// What is fine and worth a word.
+    notes: Vec<String>,
+}
+
+impl Said {
+    /// What the reader of the jobs has to say.
+    fn of(plan: &Plan, remarks: &[Remark]) -> Self {
+        let notes = plan.notes.iter().chain(remarks);
+        Self {
+            warnings: plan.warnings.iter().map(Remark::to_string).collect(),
+            notes: notes.map(Remark::to_string).collect(),
+        }
     }
-    for note in plan.notes.iter().chain(remarks).filter(|_| !quiet) {
-        output::say(&format!("note: {note}"));
+
+    fn say(&self) {
+        let warnings = self.warnings.iter().map(|text| format!("warning: {text}"));
+        let notes = self.notes.iter().map(|text| format!("note: {text}"));
+        for text in warnings.chain(notes) {
+            output::say(&text);
+        }
     }
 }
 
-fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
+fn measure(context: &Context, own: &Own, plan: &Plan, mut before: Said) -> anyhow::Result<Exit> {
     let looking = Looking::begin();
     out::check(plan, own.dir_of_others)?;
     logs::check(plan, own.dir_of_others)?;
-    let phases = phases::of(plan)?;
     let consent = own.consent();
-    let dir = work_place(plan, &consent)?;
+    let _directories = Directories::make(plan, &consent)?;
+    let phases = phases::of(plan)?;
+    let schedulers = Schedulers::set(plan)?;
+    let first = files::directory_of_first(plan);
+    let dir = Directory::look_beside(first.as_deref(), OPTION_OF_FIO, &consent)?;
     let mut planned = phases::plan(plan, &phases, own, &dir.host)?;
     targets::name(&mut planned, None)?;
+    if let Some(words) = dir.in_memory()
+        && planned.cases.iter().any(|case| case.on_disk)
+    {
+        if own.speaks() {
+            output::say(&format!("warning: {words}"));
+        }
+        before.warnings.push(words);
+    }
     let mut ready = Ready::new([new_run::of(dir, planned, own.label.clone(), &own.tags)?]);
     let granted = consent::grant(context, &ready.runs, &consent)?;
     // Behind the gate: of a place where no file can be made nobody asks how much room it has. What the gate made is
     // empty, and goes with it.
     phases::check_space(&phases)?;
     ready.runs[0].meta.looks.push(looking.end());
-    let quiet = own.quiet || plan.output.eta == Eta::Never;
+    let quiet = !own.speaks() || plan.output.eta == Eta::Never;
+    let head = out::opening(plan);
+    let head = if out::file(plan).is_some() {
+        head
+    } else {
+        output::print(&head)?;
+        String::new()
+    };
     let mut statuses = Statuses::new(plan, &phases, &ready.runs[0]);
     let onlooker = statuses.as_mut().map(|own| own as &mut dyn Onlooker);
     let Measured {
@@ -94,16 +138,48 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     } = session::measure_before(context, &ready, granted, quiet, onlooker)?;
     let run = runs.pop().context("read the run back")?;
     let pass = results::middle_pass(&phases, &run);
-    let report = results::report(plan, &phases, &run, pass);
-    let before = statuses.as_ref().map_or("", Statuses::said);
-    out::show(plan, &report, before, (&run.meta.id, own.dir_of_others))?;
+    let after = remarks(&run, context.lang);
+    let notes = before.notes.into_iter().chain(schedulers.notes()).collect();
+    let mut report = results::report(plan, &phases, &run, pass);
+    let left = stay.as_deref().unwrap_or_default();
+    report.kept = Some(kept_run(
+        (&run, pass),
+        [before.warnings, after.clone()].concat(),
+        notes,
+        left,
+    ));
+    let before = head + statuses.as_ref().map_or("", Statuses::said);
+    out::show(plan, &report, &before, (&run.meta.id, own.dir_of_others))?;
     let logged = logs::write(plan, &phases, (&run, pass), own.dir_of_others);
-    say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
-    if let Some(words) = files::left_behind(&stay?) {
-        output::say(&words);
+    say_errors(&phases, &run);
+    if own.speaks() {
+        say_how_it_went(&run, pass, &after);
+        if let Some(words) = files::left_behind(left) {
+            output::say(&words);
+        }
     }
+    stay?;
     logged?;
     Ok(exit(&phases, &run))
+}
+
+/// What the JSON has of the run that only this program has.
+fn kept_run(
+    (run, pass): (&Run, u32),
+    warnings: Vec<String>,
+    notes: Vec<String>,
+    left: &[PathBuf],
+) -> Kept {
+    let files = left.iter().map(|path| path.display().to_string());
+    let passes = run.rounds.iter().map(|round| round.pass).max().unwrap_or(1);
+    Kept {
+        run: run.meta.id.clone(),
+        pass,
+        passes,
+        warnings,
+        notes,
+        files: files.collect(),
+    }
 }
 
 /// Reports a kept run again. What it was asked for is kept with it; how it is shown is asked for now, and nothing else
@@ -148,28 +224,27 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
     }
     out::check(&plan, own.dir_of_others)?;
     let pass = results::middle_pass(&phases, &run);
-    let report = results::report(&plan, &phases, &run, pass);
-    out::show(&plan, &report, "", (&run.meta.id, own.dir_of_others))?;
-    say_how_it_went(&phases, &run, pass, (context.lang, true));
+    let mut report = results::report(&plan, &phases, &run, pass);
+    // The reader says the same of the same jobs: it need not be kept beside them.
+    let notes = dialects::fio::options::check_limits(&plan).unwrap_or_default();
+    let said = Said::of(&plan, &notes);
+    let after = remarks(&run, context.lang);
+    if own.speaks() {
+        said.say();
+    }
+    report.kept = Some(kept_run(
+        (&run, pass),
+        [said.warnings, after.clone()].concat(),
+        said.notes,
+        &[],
+    ));
+    let head = out::opening(&plan);
+    out::show(&plan, &report, &head, (&run.meta.id, own.dir_of_others))?;
+    say_errors(&phases, &run);
+    if own.speaks() {
+        say_how_it_went(&run, pass, &after);
+    }
     Ok(exit(&phases, &run))
-}
-
-/// Where the work directory is made: beside the first file, so that its file system is the one that is told about; else
-/// here, or where temporary files go.
-fn work_place(plan: &Plan, consent: &Consent) -> anyhow::Result<Directory> {
-    let beside = files::directory_of_first(plan)
-        // Not passed over: the file that is measured lies there too.
-        .map(|beside| directory::refuse_strangers(&beside, OPTION_OF_FIO, consent))
-        .transpose()?;
-    let places = [beside, Some(".".into()), Some(std::env::temp_dir())];
-    let mut found = places
-        .into_iter()
-        .flatten()
-        .map(|place| Directory::look(Some(&place), OPTION_OF_FIO, consent));
-    let first = found
-        .next()
-        .context("find a place for the work directory")?;
-    first.or_else(|error| found.find_map(Result::ok).ok_or(error))
 }
 
 /// A failure with the jobs that it concerns: what went wrong within a job says which one.
@@ -209,25 +284,32 @@ fn errors(phases: &[Phase<'_>], run: &Run) -> Vec<String> {
     all
 }
 
-fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, (lang, quiet): (Lang, bool)) {
+fn say_errors(phases: &[Phase<'_>], run: &Run) {
     for words in errors(phases, run) {
         output::say(&format!("error: {words}"));
     }
+}
+
+/// What makes figures of the run doubtful, each sentence once.
+fn remarks(run: &Run, lang: Lang) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     let rounds = stats::RunRounds::of(run);
     let remarks = |case| stats::storage::remarks(case, run);
     for remark in rounds.cases().iter().flat_map(remarks) {
         let remark = report::said::warning(&remark, lang);
         if !said.contains(&remark) {
-            output::say(&format!("warning: {remark}"));
             said.push(remark);
         }
     }
+    said
+}
+
+fn say_how_it_went(run: &Run, pass: u32, remarks: &[String]) {
+    for remark in remarks {
+        output::say(&format!("warning: {remark}"));
+    }
     let id = &run.meta.id;
     let passes = run.rounds.iter().map(|round| round.pass).max().unwrap_or(1);
-    if quiet {
-        return;
-    }
     output::say(&if passes > 1 {
         format!(
             "kept as run {id}; the report is of pass {pass} of {passes}, the one with the median rate; \

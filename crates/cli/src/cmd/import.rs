@@ -19,6 +19,11 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> 
     let (mut exports, mut texts) = (Vec::new(), Vec::new());
     for path in &args.files {
         match foreign::held(path)? {
+            Held::Export(_) if args.as_rounds => {
+                let what = format!("make rounds of `{}`: it is an export", path.display());
+                let hint = "an export has its own rounds; import it without `--as-rounds`";
+                return Err(failure(Exit::Usage, what, Some(hint)));
+            }
             Held::Export(export) => exports.push(export),
             Held::Figures(found) => {
                 tell_left_out(path, &found);

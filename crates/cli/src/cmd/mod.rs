@@ -18,3 +18,4 @@ pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod soak;
+pub(crate) mod vdbench;

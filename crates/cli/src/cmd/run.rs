@@ -34,6 +34,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         format.check(&run)?;
         if !quiet {
             planned::warn_of_shortage(&run.plan);
+            planned::warn_of_length(&run.plan);
         }
         Ready::new([run])
     };

@@ -5,7 +5,15 @@ use std::process::{Child, Stdio};
 
 /// A run that takes about ten minutes if nobody stops it.
 const LONG: &[&str] = &[
-    "run", "os", "fs", "--copies", "2", "--passes", "60", "--label", "long",
+    "run",
+    "os",
+    "fs.copy-*",
+    "--copies",
+    "2",
+    "--passes",
+    "60",
+    "--label",
+    "long",
 ];
 
 pub(crate) fn rounds_kept(bed: &Bed) -> usize {

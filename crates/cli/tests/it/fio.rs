@@ -2,12 +2,19 @@
 
 mod beside;
 mod ending;
+mod examples;
 mod failing;
 mod files;
+mod flows;
 mod logs;
 mod names;
+mod on_names;
+mod options;
+mod queues;
 mod reports;
 mod status;
+mod verified;
+mod words;
 
 use crate::bed::{Bed, Done};
 use serde_json::Value;
@@ -17,8 +24,9 @@ use tempfile::TempDir;
 /// A small job that needs nothing but a little disk.
 const SMALL: [&str; 3] = ["--name=t", "--size=1m", "--bs=4k"];
 
+/// With all that there is to say.
 fn fio(bed: &Bed, args: &[&str]) -> Done {
-    bed.run(&[&["fio"], args].concat())
+    bed.run(&[&["fio", "--verbose"], args].concat())
 }
 
 /// A directory in memory, where that can carry our marks: a nearly full disk has no room for files.
@@ -49,7 +57,9 @@ fn total(job: &Value, direction: &str) -> u64 {
 #[test]
 fn every_engine_does_the_job_once_and_tells_it() {
     let uring = sys::probe::io_uring(&sys::tree::Tree::real()).is_ok();
-    for engine in ["psync", "pvsync2", "sync", "null", "libaio", "io_uring"] {
+    for engine in [
+        "psync", "pvsync2", "sync", "mmap", "null", "libaio", "io_uring",
+    ] {
         if engine == "io_uring" && !uring {
             eprintln!("skipped: io_uring does not work here");
             continue;
@@ -225,7 +235,9 @@ fn the_document_has_the_keys_of_fio() {
     );
     let invented: Vec<_> = have.difference(&want).collect();
     assert!(
-        invented.iter().all(|key| key.starts_with("/disk_util")),
+        invented
+            .iter()
+            .all(|key| key.starts_with("/disk_util") || key.starts_with("/kurabe")),
         "{invented:?}"
     );
 }
@@ -235,7 +247,11 @@ fn every_form_of_output_is_there() {
     let bed = Bed::new();
     let null = [&SMALL[..], &["--ioengine=null"]].concat();
     let text = fio(&bed, &null).code(0);
-    text.out_has(&["t: (groupid=0): err=0", "read: IOPS=", "Run status group 0"]);
+    text.out_has(&[
+        "t: (groupid=0, jobs=1): err= 0: pid=",
+        "read: IOPS=",
+        "Run status group 0",
+    ]);
     let terse = fio(&bed, &[&null[..], &["--minimal"]].concat()).code(0);
     let fields: Vec<&str> = terse.out.trim_end().split(';').collect();
     assert_eq!((fields[0], fields[2]), ("3", "t"));
@@ -280,11 +296,15 @@ fn what_is_wrong_is_refused_with_its_place() {
         2,
         &["`bad.fio` line 3: no option `rate_cycl`", "hint: "],
     );
-    std::fs::write(bed.path().join("part.fio"), "[a]\nsize=1m\nflow=3\n").unwrap();
+    std::fs::write(
+        bed.path().join("part.fio"),
+        "[a]\nsize=1m\nflow_watermark=3\n",
+    )
+    .unwrap();
     check(
         &["part.fio"],
         2,
-        &["`part.fio` line 3: option `flow` is refused"],
+        &["`part.fio` line 3: option `flow_watermark` is refused"],
     );
     check(
         &["--name=a"],
@@ -393,7 +413,9 @@ fn files_are_those_of_fio_and_are_used_again() {
         "--size=64k",
         "--unlink=1",
     ];
-    fio(&bed, &several).code(0).out_has(&["issued: total=16"]);
+    fio(&bed, &several)
+        .code(0)
+        .out_has(&["issued rwts: total=16,0,0,0 "]);
     assert_eq!(names(), [""; 0]);
     // Several jobs on one file make it as long as all of them need.
     let shared = [
@@ -420,7 +442,9 @@ fn a_file_of_others_is_read_and_not_written() {
     std::fs::write(&path, &content).unwrap();
     let file = format!("--filename={}", path.display());
     let job = ["--name=a", &file, "--bs=4k"];
-    fio(&bed, &job).code(0).out_has(&["issued: total=16"]);
+    fio(&bed, &job)
+        .code(0)
+        .out_has(&["issued rwts: total=16,0,0,0 "]);
     let write = [&job[..], &["--rw=write"]].concat();
     fio(&bed, &write).code(2).err_has(&[
         "kurabe did not make it",
@@ -483,19 +507,4 @@ fn a_report_goes_into_a_file_alone_and_over_none_of_a_jobs() {
             .err_has(&[why]);
     }
     assert_eq!(std::fs::read(dir.path().join("data")).unwrap(), [7; 8192]);
-}
-
-#[test]
-fn what_somebody_put_into_our_file_is_theirs() {
-    let bed = Bed::new();
-    let dir = work_dir();
-    let directory = format!("--directory={}", dir.path().display());
-    let write = [&SMALL[..], &["--rw=write", &directory]].concat();
-    fio(&bed, &write).code(0);
-    fio(&bed, &write).code(0);
-    let path = dir.path().join("t.0.0");
-    // The mark stays on the file when its content is replaced, and goes along with a copy.
-    std::fs::write(&path, "letters of years").unwrap();
-    fio(&bed, &write).code(2);
-    assert_eq!(std::fs::read(&path).unwrap(), b"letters of years");
 }

@@ -89,6 +89,12 @@ fn outputs_of_repeated_runs_become_rounds_of_one_run() {
             "was measured with `size` not said, and in `other.csv` 4k",
             "hint:",
         ]);
+    // What has rounds of its own is none.
+    let export = bed.run(&["export", "six"]).code(0).out;
+    write(&bed, "six.json", export);
+    bed.run(&["import", "--as-rounds", "0.csv", "six.json"])
+        .code(2)
+        .err_has(&["make rounds of `six.json`: it is an export", "hint:"]);
 }
 
 #[test]
@@ -185,8 +191,12 @@ fn every_example_is_a_run_by_its_path_and_the_commands_beside_them_work() {
         &["vdbench.files@8 kIOPS 78.9 78.3"],
     ];
     let parts = text.split('`');
-    let commands = parts.filter(|part| part.starts_with("kurabe ") && part.contains("./examples/"));
-    let commands: Vec<&str> = commands.collect();
+    let is_of_runs = |part: &&str| {
+        part.starts_with("kurabe ")
+            && part.contains("./examples/")
+            && !part.contains("-offers.toml")
+    };
+    let commands: Vec<&str> = parts.filter(is_of_runs).collect();
     assert_eq!(commands.len(), cells.len());
     for (command, cells) in commands.into_iter().zip(cells) {
         let words = command.split(' ').skip(1);
@@ -205,6 +215,51 @@ fn every_example_is_a_run_by_its_path_and_the_commands_beside_them_work() {
         .map(|entry| entry.unwrap().path());
     for file in files.filter(|file| file.extension().is_some_and(|end| end == "csv")) {
         bed.run(&["show", file.to_str().unwrap()]).code(0);
+    }
+}
+
+#[test]
+fn the_prices_and_promises_of_the_examples_stand_beside_their_figures() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let bed = Bed::new();
+    let text = std::fs::read_to_string(root.join("examples/README.md")).unwrap();
+    let (_, script) = text.split_once("```sh\n").unwrap();
+    let (script, rest) = script.split_once("```").unwrap();
+    // The store is the bed's own, and the program the one that is tested.
+    let script = script.replace("export KURABE_STORE=./articles.db\n", "");
+    let script = script.replace("  kurabe ", "  \"$0\" ");
+    let examples = root.join("examples").display().to_string();
+    let script = format!("set -e\n{}", script.replace("./examples", &examples));
+    bed.behind(&["sh", "-c", &script], &[]).code(0);
+    let cells: [&[&str]; 5] = [
+        &[
+            "random read: 10,000 IOPS",
+            "measured 11.0 kIOPS",
+            "0.12 ms",
+            "measured 2.00 ms",
+            "cloud-ssd: Host",
+        ],
+        &["one-core 27.60 USD", "cores 252.60 USD 2665.8 - 10.6"],
+        &["kernel-3.2 1315 JPY 531", "kernel-4.0 1315 JPY 455"],
+        &[
+            "cloud-b-gp2 2400 JPY 3.06 - 1.27",
+            "cloud-a-data 4000 JPY 2.07 - 0.517",
+            "cloud-b-io1 28000 JPY 3.06 - 0.109",
+        ],
+        &[
+            "cloud-b-root 200 JPY 77.9 - 390",
+            "cloud-a-root 300 JPY 80.0 - 267",
+        ],
+    ];
+    let commands = rest
+        .split('`')
+        .filter(|part| part.starts_with("kurabe offers"));
+    let commands: Vec<&str> = commands.collect();
+    assert_eq!(commands.len(), cells.len());
+    for (command, cells) in commands.into_iter().zip(cells) {
+        let command = command.replace("./examples", &examples);
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        bed.run(&words).code(0).out_says(cells);
     }
 }
 
@@ -353,5 +408,5 @@ fn every_command_of_the_questions_that_people_ask_works() {
         Done::from(command.output().unwrap()).code(code);
         told += 1;
     }
-    assert_eq!(told, 23, "every command is tried");
+    assert_eq!(told, 25, "every command is tried");
 }

@@ -60,7 +60,7 @@ fn memory_that_a_limit_refuses_is_named_once_with_its_purpose_and_its_size() {
 fn no_address_space_is_too_small_for_a_word() {
     let bed = Bed::new();
     let room: u64 = 1 << 20;
-    for mib in (40..64).step_by(4) {
+    for mib in (48..72).step_by(4) {
         let limit = format!("-v {}", mib * room / 1024);
         let run = ["run", "selftest.replay", "--passes", "1", "--quiet"];
         let done = limited(&bed, &limit, &run);

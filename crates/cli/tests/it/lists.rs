@@ -92,7 +92,10 @@ fn profiles_say_how_long_they_take_here_as_their_plan_does() {
             None => assert!(plan.code != Some(0) && profile["refused"].is_string()),
             Some(span) => {
                 let plan = validate("kurabe.plan.1.json", &plan.code(0).out);
-                assert_eq!(plan["expected_ns"], span, "{name}");
+                let planned = plan["expected_ns"].as_u64().unwrap();
+                // The file of bonnie is as large as the disk has room at that moment.
+                let moves = if name == "bonnie" { span / 20 } else { 0 };
+                assert!(planned.abs_diff(span) <= moves, "{name}: {planned} {span}");
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod alone;
 mod bed;
+mod bonnie;
 mod commands;
 mod comparisons;
 mod disks;
@@ -15,6 +16,8 @@ mod duels_set_up;
 mod exports;
 mod familiar;
 mod faults;
+mod file_loads;
+mod files;
 mod fio;
 mod foreign;
 mod grounds;
@@ -34,9 +37,11 @@ mod reports;
 mod root;
 mod runs;
 mod scatter;
+mod sets;
 mod shells;
 mod soaks;
 mod storage;
 mod stores;
 mod strangers;
+mod vdbench;
 mod work_dirs;

@@ -193,6 +193,28 @@ fn value_for_money_names_what_is_dominated_and_what_one_more_buys() {
 }
 
 #[test]
+fn figures_of_another_unit_do_not_stand_beside_one_another() {
+    let bed = bed(CATALOGUE);
+    let of = |offer: &str, unit: &str, estimate: &str| {
+        let table = format!(
+            "run,test,quantity,unit,better,estimate\nr,my.test,rate,{unit},higher,{estimate}\n"
+        );
+        std::fs::write(bed.path().join("figures.csv"), table).unwrap();
+        with(&bed, &["import", "figures.csv", "--label", offer]).code(0);
+        with(&bed, &["label", offer, "--offer", offer]).code(0);
+    };
+    of("small", "ops_per_s", "1000");
+    of("dear", "ns", "500000");
+    let document = json(&bed, &["offers", "value", "my.test:rate"]);
+    assert_eq!(document["value"]["unit"], "ops_per_s");
+    let rows = document["value"]["rows"].as_array().unwrap();
+    let dear = rows.iter().find(|row| row["offer"] == "dear").unwrap();
+    assert_eq!(dear["figure"], Value::Null);
+    let missing = dear["missing"].as_str().unwrap();
+    assert!(missing.contains("its unit or its good direction is another one"));
+}
+
+#[test]
 fn the_cheapest_offer_that_is_known_to_do_is_recommended() {
     let bed = three_offers();
     let need = |level: &str| format!("selftest.replay:ops_per_s >= {level}");

@@ -110,8 +110,8 @@ fn a_first_look_says_what_it_writes_and_what_it_does_without() {
     let named = bed.run(&named).code(0);
     named.out_has(&[
         "storage.write-1m@1",
-        "writes to storage: files of up to",
-        "GiB, and without a pause for 16 s",
+        "writes to storage: up to",
+        "GiB in files, and without a pause for 16 s",
     ]);
 }
 

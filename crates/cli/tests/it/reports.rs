@@ -48,6 +48,7 @@ fn what_is_in_the_way_is_said_and_nothing_is_lost() {
     };
     refused("r.html", "it exists already");
     refused(".", "it is a directory");
+    refused("new/", "it is called as a directory is");
     refused("none/r.html", "No such file or directory");
     assert_eq!(
         fs::read_to_string(bed.path().join("r.html")).unwrap(),

@@ -5,7 +5,7 @@
     reason = "tests mount and start what a system would"
 )]
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, eventually};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -402,14 +402,51 @@ impl Drop for Loop {
 
 #[test]
 #[ignore = "root: makes a loop device"]
+fn a_scheduler_is_set_for_the_jobs_of_fio_and_set_back() {
+    let bed = Bed::new();
+    let (_mount, disk) = Loop::new(&bed);
+    let device = format!("--filename={}", disk.0);
+    let name = disk.0.rsplit('/').next().unwrap();
+    let knob = format!("/sys/block/{name}/queue/scheduler");
+    let before = std::fs::read_to_string(&knob).unwrap();
+    let other = before
+        .split_whitespace()
+        .find(|word| !word.starts_with('['));
+    let Some(other) = other else {
+        eprintln!("skipped: the kernel offers one scheduler: {before}");
+        return;
+    };
+    let set = format!("--ioscheduler={other}");
+    let job = ["fio", "--name=a", &device, "--size=1m"];
+    let time = ["--runtime=2", "--time_based", "--verbose", &set];
+    let child = bed.start(&[&job[..], &time].concat());
+    let is_set = || {
+        std::fs::read_to_string(&knob)
+            .unwrap()
+            .contains(&format!("[{other}]"))
+    };
+    eventually(60, is_set);
+    let done: Done = child.wait_with_output().unwrap().into();
+    done.code(0);
+    assert_eq!(std::fs::read_to_string(&knob).unwrap(), before);
+    let none = [&job[..], &["--ioscheduler=none-such"]].concat();
+    bed.run(&none).code(3).err_has(&["the device offers "]);
+}
+
+#[test]
+#[ignore = "root: makes a loop device"]
 fn jobs_of_fio_read_devices_and_write_them_only_with_leave() {
     let bed = Bed::new();
     let (_mount, disk) = Loop::new(&bed);
     let device = format!("--filename={}", disk.0);
     let job = |more: &[&str]| bed.run(&[&["fio", "--name=a", &device, "--bs=4k"], more].concat());
-    job(&["--size=1m"]).code(0).out_has(&["issued: total=256"]);
+    job(&["--size=1m"])
+        .code(0)
+        .out_has(&["issued rwts: total=256,0,0,0 "]);
     // The whole of it, but for its ends.
-    job(&["--bs=1m"]).code(0).out_has(&["issued: total=30"]);
+    job(&["--bs=1m"])
+        .code(0)
+        .out_has(&["issued rwts: total=30,0,0,0 "]);
     let write = ["--rw=write", "--size=1m"];
     job(&write).code(2).err_has(&[
         "--yes-erase",
@@ -430,7 +467,39 @@ fn jobs_of_fio_read_devices_and_write_them_only_with_leave() {
         "--size=1m",
         &leave,
     ];
-    job(&fill).code(0).out_has(&["issued: total=30"]);
+    job(&fill)
+        .code(0)
+        .out_has(&["issued rwts: total=0,30,0,0 "]);
+}
+
+/// The raw file of an article, but for its length.
+#[test]
+#[ignore = "root: makes a loop device"]
+fn workloads_of_vdbench_read_devices_and_write_them_only_with_leave() {
+    let bed = Bed::new();
+    let (_mount, disk) = Loop::new(&bed);
+    let params = bed.path().join("params");
+    let text = format!(
+        "sd=sd1,lun={},openflags=o_direct\nwd=wd1,sd=sd*,seekpct=random,rdpct=50,xfersize=8192\n\
+         rd=rd1,wd=wd*,elapsed=300,interval=60,iorate=max\n",
+        disk.0
+    );
+    std::fs::write(&params, text).unwrap();
+    let quick = [
+        "vdbench",
+        "-f",
+        params.to_str().unwrap(),
+        "-e",
+        "2",
+        "-i",
+        "1",
+    ];
+    bed.run(&quick).code(2).err_has(&["--yes-erase", &disk.0]);
+    bed.run(&[&quick[..], &["rdpct=100"]].concat())
+        .code(0)
+        .out_has(&["avg_2-2"]);
+    let leave = [&quick[..], &["--yes-erase", &disk.0]].concat();
+    bed.run(&leave).code(0).out_has(&["avg_2-2"]);
 }
 
 #[test]
@@ -449,14 +518,52 @@ fn jobs_of_fio_tell_errors_that_they_let_pass() {
     let numbers = ["error", "total_err", "first_error"].map(|name| told[name].as_u64());
     assert_eq!(numbers, [Some(5), Some(240), Some(5)]);
     assert_eq!(told["read"]["io_bytes"], 15 << 20);
-    bed.run(&[&job[..], &["--continue_on_error=read"]].concat())
+    bed.run(&[&job[..], &["--continue_on_error=read", "--verbose"]].concat())
         .code(0)
-        .out_has(&["err=5", "errors: total=240, first=5"])
+        .out_has(&["err= 5 (", "errors    : total=240, first_error=5/"])
         .err_has(&[
             "240 operations failed and were let pass",
             "Input/output error",
         ]);
+    bed.run(&[&job[..], &["--ignore_error=ENOSPC:EIO"]].concat())
+        .code(0)
+        .out_has(&["err= 5 (", "errors    : total=240, first_error=5/"]);
+    bed.run(
+        &[
+            &job[..],
+            &["--continue_on_error=all", "--ignore_error=ENOSPC"],
+        ]
+        .concat(),
+    )
+    .code(4)
+    .err_has(&["error: job `a`: ", "os error 5"]);
     bed.run(&job)
         .code(4)
         .err_has(&["error: job `a`: ", "os error 5"]);
+}
+
+#[test]
+#[ignore = "root: mounts a file system"]
+fn half_of_what_is_free_is_filled_and_read_by_a_job_that_knows_no_size() {
+    let bed = Bed::new();
+    let mount = Mount::new(&bed, "size=32m");
+    let file = format!("--filename={}/f", mount.path());
+    let check = ["--verify=meta", "--verify_interval=512", "--bs=64k"];
+    let fill = [
+        "--name=a",
+        &file,
+        "--rw=write",
+        "--fill_device=1",
+        "--do_verify=0",
+    ];
+    let read = ["--name=b", &file, "--rw=read", "--stonewall"];
+    bed.run(&[&["fio", "--verbose"], &fill[..], &check, &read, &check].concat())
+        .code(0)
+        .out_has(&[
+            "issued rwts: total=0,240,0,0 ",
+            "issued rwts: total=240,0,0,0 ",
+        ])
+        .err_has(&["`fill_device`: about half of what is free"]);
+    let found = std::fs::metadata(format!("{}/f", mount.path())).unwrap();
+    assert_eq!(found.len(), 15 << 20);
 }

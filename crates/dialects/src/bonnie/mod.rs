@@ -5,9 +5,13 @@
 //! because the tables of 2.00 print the number of files where the rates of files belong.
 
 mod csv;
+mod ours;
 mod table;
 #[cfg(test)]
 mod tests;
+mod write;
+
+pub use write::{csv_lines, has_lines};
 
 use crate::figures::line::number;
 use crate::figures::{Figure, Figures, Found, LeftOut, Reader};
@@ -67,6 +71,8 @@ struct Report {
     copies: Option<u32>,
     /// Parameters of the six phases on one file.
     of_file: BTreeMap<String, String>,
+    /// Whether it says that blocks have the size that they have where nobody asks: a table that names none.
+    has_usual_block: bool,
     /// Parameters of seeks.
     of_seeks: BTreeMap<String, String>,
     /// Parameters of the six phases on many files.
@@ -112,6 +118,7 @@ fn read(text: &str) -> Found {
                 if let Some(table) = tables.take() {
                     if report.is_run_of(&table) {
                         report.version = report.version.or(table.version);
+                        report.has_usual_block = table.has_usual_block;
                     } else {
                         keep(table, &mut left_out, at);
                     }
@@ -138,7 +145,8 @@ fn read(text: &str) -> Found {
 
 fn figures(output: usize, report: &Report) -> Vec<Figures> {
     let mut all = Vec::new();
-    for ((name, title, moves), phase) in PHASES.iter().zip(&report.phases) {
+    let phases = PHASES.iter().zip(&report.phases).enumerate();
+    for (at, ((name, title, moves), phase)) in phases {
         let class = MetricClass::Throughput;
         let rate = phase.rate.map(|rate| match moves {
             Moves::Data => Figure::rate("bytes_per_s", Unit::BytesPerSecond, class, rate * 1024.0),
@@ -157,9 +165,13 @@ fn figures(output: usize, report: &Report) -> Vec<Figures> {
         });
         let latency = phase.latency_ns;
         let latency = latency.map(|ns| Figure::time("lat_ns_max", MetricClass::LatencyExtreme, ns));
-        let values: Vec<Figure> = [rate, cpu, latency].into_iter().flatten().collect();
+        let mut values: Vec<Figure> = [rate, cpu, latency].into_iter().flatten().collect();
         if values.is_empty() {
             continue;
+        }
+        let ours = ours::of_phase(report, *moves);
+        if ours.is_some() {
+            ours::named(report, at, &mut values);
         }
         let mut params = BTreeMap::new();
         match moves {
@@ -174,6 +186,7 @@ fn figures(output: usize, report: &Report) -> Vec<Figures> {
             Moves::Files => params.extend(report.of_files.clone()),
         }
         all.push(Figures {
+            cut_short: None,
             output,
             version: report.version.clone(),
             when: None,
@@ -183,7 +196,7 @@ fn figures(output: usize, report: &Report) -> Vec<Figures> {
             nature: Nature::FileSystem,
             params,
             values,
-            ours: None,
+            ours,
         });
     }
     all

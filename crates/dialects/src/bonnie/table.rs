@@ -214,6 +214,7 @@ impl Tables {
                     (part(), part(), part(), part(), part());
                 is_size(size).then_some(())?;
                 report.of_file = file_params(size, chunk);
+                report.has_usual_block = chunk.is_empty();
                 report.of_seeks = super::csv::seek_params(seeks, processes);
                 report.copies = copies
                     .parse()

@@ -6,9 +6,12 @@
 
 #[cfg(test)]
 mod tests;
+mod write;
+
+pub use write::{has_report, report_text};
 
 use crate::figures::line::number;
-use crate::figures::{Figure, Figures, Found, LeftOut, Reader};
+use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
 use model::spec::{Better, MetricClass, Nature};
 use model::units::Unit;
 use std::collections::BTreeMap;
@@ -26,6 +29,9 @@ const MAX_WORD: usize = 80;
 /// dbench has fewer than 30 operations; what lists more is something else.
 const MAX_OPERATIONS: usize = 64;
 
+/// A table with more lines that cannot be read has ended before them.
+const MAX_UNREAD: usize = 16;
+
 /// A row of the table of operations.
 struct Operation<'a> {
     name: &'a str,
@@ -41,6 +47,8 @@ struct Heard<'a> {
     params: BTreeMap<String, String>,
     operations: Vec<Operation<'a>>,
     in_table: bool,
+    /// Lines of the table that could not be read.
+    unread: usize,
 }
 
 /// The last line of an output.
@@ -71,6 +79,7 @@ fn read(text: &str) -> Found {
             heard.operations.clear();
         } else if is_table_head(line) {
             heard.operations.clear();
+            heard.unread = 0;
             heard.in_table = true;
         } else if let Some(rest) = from("Throughput ") {
             let heard = std::mem::take(&mut heard);
@@ -83,7 +92,9 @@ fn read(text: &str) -> Found {
                     what: "no data moved: the run ended before it measured".to_owned(),
                 }),
                 // The word begins many a sentence; with its unit it is a result that cannot be read.
-                None if rest.contains("MB/sec") => found.left_out.push(left_out(at, line)),
+                None if heard.in_table || rest.contains("MB/sec") => {
+                    found.left_out.push(left_out(at, line));
+                }
                 None => continue,
             }
             output += 1;
@@ -97,7 +108,12 @@ fn read(text: &str) -> Found {
                         .all(|one| one.name != operation.name);
                     heard.operations.extend(is_new.then_some(operation));
                 }
-                None => heard.in_table = is_between_rows(line),
+                None if is_between_rows(line) => {}
+                None => {
+                    found.left_out.push(left_out(at, line));
+                    heard.unread += 1;
+                    heard.in_table = heard.unread < MAX_UNREAD;
+                }
             }
         }
     }
@@ -227,6 +243,7 @@ fn figures(output: usize, heard: &Heard<'_>, total: Total) -> Vec<Figures> {
     let mut params = heard.params.clone();
     params.extend(total.params);
     let figures = |test: String, title: String, values| Figures {
+        cut_short: None,
         output,
         version: heard.version.map(str::to_owned),
         when: None,
@@ -248,28 +265,94 @@ fn figures(output: usize, heard: &Heard<'_>, total: Total) -> Vec<Figures> {
     let latency = total
         .max_ms
         .and_then(|ms| time("lat_ns_max", MetricClass::LatencyExtreme, ms));
-    let mut all = vec![figures(
-        "dbench.throughput".to_owned(),
-        "Throughput".to_owned(),
-        [Some(rate), latency].into_iter().flatten().collect(),
-    )];
+    let mut values: Vec<Figure> = [Some(rate), latency].into_iter().flatten().collect();
+    let ours = ours(heard.version, &params, total.copies);
+    if ours.is_some() {
+        values.extend(heard.operations.iter().flat_map(of_ours));
+    }
+    let mut all = vec![Figures {
+        ours: ours.clone(),
+        ..figures(
+            "dbench.throughput".to_owned(),
+            "Throughput".to_owned(),
+            values,
+        )
+    }];
     for operation in &heard.operations {
         let count = Figure {
             better: Better::Higher,
             ..Figure::rate("count", Unit::Number, class, operation.count)
         };
-        let mean = time(
-            "lat_ns_mean",
-            MetricClass::LatencyTypical,
-            operation.mean_ms,
-        );
-        let max = time("lat_ns_max", MetricClass::LatencyExtreme, operation.max_ms);
-        let values = [mean, max, Some(count)].into_iter().flatten().collect();
+        let times = match ours {
+            Some(_) if !of_ours(operation).is_empty() => [None, None],
+            _ => times(operation, ["lat_ns_mean", "lat_ns_max"]),
+        };
+        let values = times.into_iter().flatten().chain([count]).collect();
         let name = operation.name.to_ascii_lowercase().replace('_', "-");
         let title = operation.name.to_owned();
         all.push(figures(format!("dbench.{name}"), title, values));
     }
     all
+}
+
+/// The digest of the load file that comes with dbench 4, as `fs.dbench` knows it: kurabe has nothing else of it.
+const CLIENT_TXT: &str = "a50b5c9fb6fb2da0";
+
+/// kurabe's own test where it did the same: the file that comes with dbench 4, for as long, with nothing synced but
+/// what it flushes.
+fn ours(version: Option<&str>, params: &BTreeMap<String, String>, copies: u32) -> Option<Ours> {
+    let number = |name: &str| params.get(name)?.parse::<u64>().ok();
+    let of_4 = version.is_some_and(|version| version.starts_with("4."));
+    let is_plain = params
+        .keys()
+        .all(|name| ["load", "run_s", "warmup_s"].contains(&name.as_str()));
+    let is_theirs = params.get("load").is_some_and(|name| name == "client.txt");
+    // The warm-up, a fifth as long, comes before the seconds that the heading names.
+    let measured = number("run_s")?;
+    let is_warm = number("warmup_s")? == measured / 5;
+    (of_4 && is_plain && is_theirs && is_warm && copies > 0).then(|| Ours {
+        test: "fs.dbench".into(),
+        set: vec![
+            ("load", CLIENT_TXT.to_owned()),
+            ("time", format!("{measured}s")),
+        ],
+    })
+}
+
+/// The times of an operation under the names that they have in our own test; none for those that it tells nothing of.
+fn of_ours(operation: &Operation<'_>) -> Vec<Figure> {
+    let name = operation.name.to_ascii_lowercase();
+    if !TIMED.contains(&name.as_str()) {
+        return Vec::new();
+    }
+    let quantities = [format!("{name}_ns_mean"), format!("{name}_ns_max")];
+    let quantities = [quantities[0].as_str(), quantities[1].as_str()];
+    times(operation, quantities).into_iter().flatten().collect()
+}
+
+/// The operations of which `fs.dbench` has times.
+const TIMED: [&str; 14] = [
+    "ntcreatex",
+    "close",
+    "rename",
+    "unlink",
+    "qpathinfo",
+    "qfileinfo",
+    "qfsinfo",
+    "sfileinfo",
+    "find",
+    "writex",
+    "readx",
+    "lockx",
+    "unlockx",
+    "flush",
+];
+
+fn times(operation: &Operation<'_>, [mean, max]: [&str; 2]) -> [Option<Figure>; 2] {
+    [
+        time(mean, MetricClass::LatencyTypical, operation.mean_ms),
+        time(max, MetricClass::LatencyExtreme, operation.max_ms),
+    ]
 }
 
 /// A time that was printed in milliseconds; one that was rounded to nothing is no value.

@@ -10,7 +10,10 @@ type Told = (&'static str, String, u32, String, f64);
 /// has a printed mean beside the sums that follow it.
 fn is_same(one: &Told, other: &Told) -> bool {
     let of_mean = if one.3 == "lat_ns_mean" { 5000.0 } else { 0.0 };
-    (one.0, &one.1, one.2, &one.3) == (other.0, &other.1, other.2, &other.3)
+    // A part of a text may not say all that makes its figures those of our own test, whose names are longer.
+    let is_named = one.3.ends_with(&other.3) || other.3.ends_with(&one.3);
+    is_named
+        && (one.0, &one.1, one.2) == (other.0, &other.1, other.2)
         && (one.4 - other.4).abs() <= (1e-3 * other.4.abs()).max(of_mean)
 }
 

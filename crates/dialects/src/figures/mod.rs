@@ -41,6 +41,8 @@ pub struct Figures {
     pub params: BTreeMap<String, String>,
     /// The figures, the most telling first.
     pub values: Vec<Figure>,
+    /// What its program always prints and the text has not, where the text seems to be cut; a line of words.
+    pub cut_short: Option<String>,
     /// kurabe's own test of the same definition, where there is one and the text shows that the parameters agree. The
     /// figures whose quantities that test declares are then taken for figures of it; the others stay what they are.
     pub ours: Option<Ours>,

@@ -14,6 +14,7 @@ use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, End, Measured, Outcome, Round, Run, RunMeta};
 use model::spec::{Fold, How, Role};
 use model::units::{Nanos, UnixNanos};
+use model::warning::Warning;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Where a text comes from.
@@ -293,6 +294,7 @@ fn theirs(figures: &Figures, values: &[&Figure]) -> PlannedCase {
         on_disk: false,
         allocates: false,
         implementation: None,
+        anchors: Vec::new(),
         in_place_of: Params::default(),
     }
 }
@@ -313,6 +315,16 @@ fn run(cases: Vec<Case<'_>>, source: Source<'_>, digest: Digest) -> Run {
     let when = first.and_then(|figures| figures.when);
     // Without a date it goes before everything that has one, and is never taken for the latest.
     let started = when.unwrap_or_default();
+    let mut warnings: Vec<Warning> = Vec::new();
+    for what in cases
+        .iter()
+        .filter_map(|case| case.figures.cut_short.clone())
+    {
+        let warning = Warning::Other { what };
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
     let (mut rounds, mut planned): (Vec<Round>, Vec<PlannedCase>) = (Vec::new(), Vec::new());
     let mut passes: BTreeMap<CaseId, u32> = BTreeMap::new();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
@@ -338,7 +350,7 @@ fn run(cases: Vec<Case<'_>>, source: Source<'_>, digest: Digest) -> Run {
             finished: Some(started),
             end: End::Complete,
             binary: source.binary.clone(),
-            warnings: Vec::new(),
+            warnings,
             looks: Vec::new(),
             origin: Some(Box::new(Origin {
                 program: source.program.to_owned(),
@@ -430,6 +442,7 @@ mod tests {
     fn figures(output: usize, test: &str, depth: &str, value: f64) -> Figures {
         let class = MetricClass::Throughput;
         Figures {
+            cut_short: None,
             output,
             version: None,
             when: None,
@@ -489,6 +502,15 @@ mod tests {
             ]
         );
         assert_ne!(runs[0].meta.id, runs[1].meta.id);
+        assert!(runs.iter().all(|run| run.meta.warnings.is_empty()));
+        let what = "the end is not there".to_owned();
+        let cut = all[..2].iter().map(|one| Figures {
+            cut_short: Some(what.clone()),
+            ..one.clone()
+        });
+        let cut: Vec<Figures> = cut.collect();
+        let of_cut = of_text(&cut, source, &none);
+        assert_eq!(of_cut[0].meta.warnings, [Warning::Other { what }]);
         assert_eq!(runs, of_text(&all, source, &none));
         let same = [(source, &all[..1]), (source, &all[2..3])];
         let rounds = of_rounds(&same, &none).unwrap();

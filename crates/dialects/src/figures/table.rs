@@ -168,6 +168,7 @@ fn figure<'a>(
         by => format!("{title}, by {}", by.join(" ")),
     };
     Ok(Figures {
+        cut_short: None,
         output,
         version: None,
         when,

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::error::{Error, Place};
 use super::jobfile::{self, MAX_VALUE_BYTES, Surroundings};
 use super::options;
-use super::plan::{Builder, Eta, Format, Plan, Request, Section};
+use super::plan::{Builder, Eta, Format, IdleProf, Plan, Request, Section};
 use super::program::{Has, PROGRAM, ProgramOption};
 use super::value::{self, Bare};
 use model::job::Mix;
@@ -106,7 +106,11 @@ fn checked(
 ) -> Result<Plan, Error> {
     if matches!(
         plan.request,
-        Request::Help | Request::Version | Request::OptionHelp(_) | Request::EngineHelp(_)
+        Request::Help
+            | Request::Version
+            | Request::OptionHelp(_)
+            | Request::EngineHelp(_)
+            | Request::Calibrate
     ) {
         return Ok(plan);
     }
@@ -286,12 +290,7 @@ impl Line {
                 plan.output.terse_version = version.ok_or_else(|| bad("3, 4 or 5"))?;
             }
             "eta" => {
-                plan.output.eta = match text {
-                    "always" => Eta::Always,
-                    "never" => Eta::Never,
-                    "auto" => Eta::Auto,
-                    _ => return Err(bad("always, never or auto")),
-                }
+                plan.output.eta = Eta::named(text).ok_or_else(|| bad("always, never or auto"))?;
             }
             "status-interval" => {
                 let read = value::time_ns(text, Bare::Seconds);
@@ -302,6 +301,12 @@ impl Line {
                 if let Some(warning) = read.warning {
                     self.builder.warn(place, warning);
                 }
+            }
+            "idle-prof" if text == "calibrate" => plan.request = Request::Calibrate,
+            "idle-prof" => {
+                let told = IdleProf::named(text);
+                let told = told.ok_or_else(|| bad("system, percpu or calibrate"))?;
+                plan.output.idleness = Some(told);
             }
             "readonly" => plan.output.is_readonly = true,
             "parse-only" => plan.request = Request::ParseOnly,

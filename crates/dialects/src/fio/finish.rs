@@ -2,7 +2,8 @@
 
 use super::draft::Draft;
 use super::job::{Extent, Job};
-use super::options::{finish_blocks, generated};
+use super::options::{finish_blocks, generated, split_names};
+use super::safety::names_device;
 use model::job::{Blocks, IoEngine, Pacing, Rate, VerifyMethod};
 use model::units::Nanos;
 
@@ -19,6 +20,7 @@ pub(super) fn finish(draft: &mut Draft) -> Result<Job, String> {
     times(draft);
     queue(draft);
     offsets(draft);
+    fills(draft);
     Ok(draft.job.clone())
 }
 
@@ -75,7 +77,7 @@ fn conflicts(job: &Job) -> Result<(), String> {
         return Err("`verify=pattern` needs `verify_pattern`".to_owned());
     }
     let target = &job.target;
-    if target.filename.is_none() && job.does.engine != IoEngine::Null && leads_out(job) {
+    if target.filename.is_none() && job.does.engine.has_data() && leads_out(job) {
         return Err(
             "the names of its files, made from `filename_format` and its own name, lead out of the directory; fio \
              follows them, here only `filename` says where a file lies"
@@ -129,11 +131,12 @@ fn engine_options(job: &Job) -> Result<(), String> {
         "nonvectored",
     ];
     let word = job.engine_word();
-    let is_uring = job.does.engine == IoEngine::IoUring;
+    let is_uring = word == "io_uring";
     for setting in &job.settings {
         let fits = match setting.name {
             "hipri" => is_uring || word == "pvsync2",
             name if URING.contains(&name) => is_uring,
+            "stat_type" => matches!(job.does.engine, IoEngine::FileStat | IoEngine::DirStat),
             _ => true,
         };
         if !fits {
@@ -177,9 +180,25 @@ fn queue(draft: &mut Draft) {
             "`ioengine=libaio` without `direct=1` blocks on submission: the queue is not kept full",
         );
     }
+    if draft.job.does.engine.is_on_names() {
+        draft.note(
+            "its files lie in the run's own directory, made in `directory`, and go with it; fio leaves them",
+        );
+    }
     let target = &draft.job.target;
     if target.filename.is_some() && draft.job.has("nrfiles") {
         draft.note("`nrfiles` has no meaning beside `filename`");
+    }
+}
+
+fn fills(draft: &mut Draft) {
+    let job = &draft.job;
+    let names = job.target.filename.as_deref().map(split_names);
+    let on_devices = names.is_some_and(|names| names.iter().all(|path| names_device(path)));
+    if job.amount.fills_device && !on_devices {
+        draft.warn(
+            "`fill_device`: about half of what is free in the file system is written, and the job ends as on a full disk",
+        );
     }
 }
 

@@ -7,7 +7,9 @@
 
 use super::error::Place;
 use super::value::{self, KbBase};
-use model::job::{IoEngine, LatencyTarget, Mix, OrderHint, Pattern, VerifyMethod};
+use model::job::{
+    IoEngine, LatencyTarget, Layout, MemoryPolicy, Mix, OrderHint, Pattern, VerifyMethod,
+};
 use model::units::Nanos;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,6 +106,10 @@ pub struct Amount {
 
 /// On which files.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent switch of the language"
+)]
 pub struct Target {
     /// The paths, with their directory.
     pub files: Vec<String>,
@@ -117,6 +123,12 @@ pub struct Target {
     pub count: u32,
     /// Files may be created.
     pub may_create: bool,
+    /// How those are made that the job only writes.
+    pub layout: Layout,
+    /// They are made when the work opens them.
+    pub made_on_open: bool,
+    /// They are written before, all the same.
+    pub overwrites: bool,
     /// Nothing but laying out.
     pub creates_only: bool,
     /// Files are removed at the end.
@@ -172,6 +184,8 @@ pub struct Life {
     pub is_stonewalled: bool,
     /// Starts a new reporting group.
     pub is_new_group: bool,
+    /// Waits until the job of this name has ended.
+    pub waits_for: Option<String>,
     /// Other jobs end with it.
     pub ends_all: bool,
     /// Other jobs end with it where it fails.
@@ -182,6 +196,27 @@ pub struct Life {
     pub cpus: BTreeSet<u32>,
     /// Each clone has one of them.
     pub splits_cpus: bool,
+    /// NUMA nodes on whose CPUs alone it may run.
+    pub cpu_nodes: Option<CpuNodes>,
+    /// Where its memory comes from; where the kernel likes in the absence of a policy.
+    pub memory: Option<MemoryPolicy>,
+    /// CPU priority, from -20, the highest, to 19.
+    pub nice: i8,
+    /// Class of I/O priority: 1 realtime, 2 best-effort, 3 idle; 0 is none.
+    pub io_class: Option<u8>,
+    /// Level of I/O priority, 0 the highest.
+    pub io_level: Option<u8>,
+    /// The scheduler of the device below.
+    pub scheduler: Option<String>,
+}
+
+/// NUMA nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CpuNodes {
+    /// All that there are.
+    All,
+    /// Those of these numbers.
+    Some(BTreeSet<u32>),
 }
 
 impl Default for Job {
@@ -265,6 +300,9 @@ impl Default for Target {
             format: "$jobname.$jobnum.$filenum".to_owned(),
             count: 1,
             may_create: true,
+            layout: Layout::Reserved,
+            made_on_open: false,
+            overwrites: false,
             creates_only: false,
             unlinks: false,
         }
@@ -328,6 +366,26 @@ impl Job {
             && !self.verify.is_on
             && !self.life.ends_all
             && !self.life.ends_all_on_error
+    }
+
+    /// Whether its files may have places that nobody has written to when it begins: it writes them itself.
+    pub fn leaves_unwritten(&self) -> bool {
+        self.does.pattern.mix == Mix::Write
+            && !self.only_checks()
+            && !matches!(self.does.engine, IoEngine::Mmap | IoEngine::Null)
+            && !self.target.overwrites
+    }
+
+    /// What becomes of its files before it begins, as in fio.
+    pub fn layout(&self) -> Layout {
+        if !self.leaves_unwritten() {
+            return Layout::Written;
+        }
+        if self.target.made_on_open {
+            Layout::Empty
+        } else {
+            self.target.layout
+        }
     }
 
     /// How many of fio's jobs one copy of it stands for: all clones where they are threads of one process.

@@ -30,6 +30,8 @@ pub struct Found {
     pub is_device: bool,
     /// The length of a file that is there, or of the part of a device that may be used.
     pub length_bytes: Option<u64>,
+    /// How long a file may become that fills what is free: told of files, where anybody can say.
+    pub room_bytes: Option<u64>,
 }
 
 /// What a job file may ask of the machine.
@@ -50,6 +52,7 @@ pub trait Surroundings {
             path: path.into(),
             is_device: false,
             length_bytes: None,
+            room_bytes: None,
         })
     }
 }

@@ -22,7 +22,7 @@ pub mod result;
 mod safety;
 mod showcmd;
 #[cfg(test)]
-mod testkit;
+pub(crate) mod testkit;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -32,7 +32,7 @@ pub use draft::Draft;
 pub use error::{Error, Place};
 pub use job::Job;
 pub use jobfile::{Found, Surroundings};
-pub use plan::{Eta, Format, Group, MAX_JOBS, Output, Plan, Remark, Request};
+pub use plan::{Eta, Format, Group, IdleProf, MAX_JOBS, Output, Plan, Remark, Request};
 pub use program::{Has, PROGRAM, ProgramOption};
 pub use resolve::resolve;
 pub use safety::names_device;

@@ -75,6 +75,8 @@ pub enum Request {
     Run,
     /// Read them and end.
     ParseOnly,
+    /// How long a small piece of work takes.
+    Calibrate,
     /// Print them as a command line.
     ShowCommand,
     /// Explain the program.
@@ -112,6 +114,18 @@ pub enum Eta {
     Never,
 }
 
+impl Eta {
+    /// The one that fio calls so.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "always" => Self::Always,
+            "never" => Self::Never,
+            "auto" => Self::Auto,
+            _ => return None,
+        })
+    }
+}
+
 /// How results are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
@@ -125,8 +139,35 @@ pub struct Output {
     pub eta: Eta,
     /// A full report after every such time.
     pub status_interval_ns: Option<u64>,
+    /// How much of the CPUs nobody uses is told too.
+    pub idleness: Option<IdleProf>,
     /// Jobs that would write are an error.
     pub is_readonly: bool,
+}
+
+/// What is told of the CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleProf {
+    /// All together.
+    System,
+    /// Each by itself too.
+    EachCpu,
+}
+
+impl IdleProf {
+    /// The one that fio calls so.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        let mut all = [Self::System, Self::EachCpu].into_iter();
+        all.find(|told| told.word() == word)
+    }
+
+    /// fio's word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::EachCpu => "percpu",
+        }
+    }
 }
 
 impl Default for Output {
@@ -137,6 +178,7 @@ impl Default for Output {
             file: None,
             eta: Eta::default(),
             status_interval_ns: None,
+            idleness: None,
             is_readonly: false,
         }
     }
@@ -192,13 +234,33 @@ impl Builder {
             self.remarks(&mut draft, &raw.place);
         }
         draft.job.life.is_stonewalled |= section.is_behind;
-        let job = finish(&mut draft).map_err(|what| Error::Conflict {
+        let job = finish(&mut draft).and_then(|job| self.waits(&job).map(|()| job));
+        let job = job.map_err(|what| Error::Conflict {
             place: section.place.clone(),
             job: draft.job.name.clone(),
             what,
         })?;
         self.remarks(&mut draft, &section.place);
         self.clones(&job)
+    }
+
+    /// A job waits for one that stands before it, and for no name of several.
+    fn waits(&self, job: &Job) -> Result<(), String> {
+        let Some(name) = &job.life.waits_for else {
+            return Ok(());
+        };
+        let before = self
+            .plan
+            .jobs()
+            .filter(|other| other.name == *name && other.clone == 0);
+        match before.count() {
+            _ if job.name == *name => Err(format!("`wait_for={name}`: it would wait for itself")),
+            0 => Err(format!(
+                "`wait_for={name}`: no job of that name stands before it"
+            )),
+            1 => Ok(()),
+            several => Err(format!("`wait_for={name}`: {several} jobs have that name")),
+        }
     }
 
     fn clones(&mut self, job: &Job) -> Result<(), Error> {
@@ -298,6 +360,10 @@ fn names_of(job: &Job) -> (usize, usize) {
     if let Some(names) = &target.filename {
         let files = split_names(names).len();
         return (files, fixed + names.len() + files.saturating_mul(directory));
+    }
+    if job.does.engine.is_on_names() {
+        // Names of files that are made, asked for and removed are numbers, and stand nowhere.
+        return (0, fixed);
     }
     let files = usize::try_from(target.count).unwrap_or(usize::MAX);
     // `$jobname` may stand in the format several times.

@@ -79,6 +79,12 @@ pub static PROGRAM: &[ProgramOption] = &[
     ),
     takes("eta", Has::Value, "`always`, `never` or `auto`."),
     takes(
+        "idle-prof",
+        Has::Value,
+        "`system` or `percpu`: how much of the CPUs nobody used during the jobs, by the kernel's ticks of 10 ms, and how \
+         long a small piece of work took before them; `calibrate`: that alone.",
+    ),
+    takes(
         "eta-newline",
         Has::Value,
         "Accepted with a note; progress has its own lines.",
@@ -142,11 +148,6 @@ pub static PROGRAM: &[ProgramOption] = &[
     refuses("trigger-remote", Has::Value, TRIGGER),
     refuses("trigger-timeout", Has::Value, TRIGGER),
     refuses("debug", Has::Value, "fio's internals are not here"),
-    refuses(
-        "idle-prof",
-        Has::Value,
-        "CPU idleness is recorded in every run anyway",
-    ),
     refuses("inflate-log", Has::Value, "no log files are written"),
     refuses(
         "merge-blktrace-only",

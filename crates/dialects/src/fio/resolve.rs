@@ -4,25 +4,25 @@
 //! several options together say. What the engine does not do was refused before, by the table of limits; what no job
 //! can be is said with the job's place.
 
+mod names;
 mod region;
 
 use super::error::Error;
 use super::job::{Blocks, Directions, Extent, Job};
-use super::jobfile::{Found, Surroundings};
+use super::jobfile::Found;
 use model::job::{
-    Batching, Contents, End, Files, IoEngine, Log, Rate, Target, Task, Verify, VerifyMethod,
+    Batching, Behind, Contents, End, Files, Log, Process, Rate, Target, Task, Verify, VerifyMethod,
 };
 use model::rng::Rng;
 use model::units::Nanos;
 use region::{Region, portion, region, whole_blocks};
 
-/// The job, ready for the engine, with its files as they are now.
-pub fn resolve(job: &Job, surroundings: &dyn Surroundings) -> Result<Task, Error> {
+/// The job, ready for the engine, with its files as they are, or will be, where `find` looks.
+pub fn resolve(job: &Job, find: impl Fn(&str) -> Result<Found, String>) -> Result<Task, Error> {
     let files = job.target.files.iter();
-    let found = files.map(|name| {
-        let found = surroundings.find(name);
-        found.map_err(|why| format!("use `{name}`: {why}"))
-    });
+    // Those on names are not the user's.
+    let files = files.filter(|_| !job.does.engine.is_on_names());
+    let found = files.map(|name| find(name).map_err(|why| format!("use `{name}`: {why}")));
     let found: Result<Vec<Found>, String> = found.collect();
     found
         .and_then(|found| task(job, &found))
@@ -34,9 +34,12 @@ pub fn resolve(job: &Job, surroundings: &dyn Surroundings) -> Result<Task, Error
 }
 
 fn task(job: &Job, found: &[Found]) -> Result<Task, String> {
+    if job.does.engine.is_on_names() {
+        return names::task(job);
+    }
     let region = region(job, found)?;
     let used = found.iter();
-    let used = used.filter(|_| job.does.engine != IoEngine::Null);
+    let used = used.filter(|_| job.does.engine.has_data());
     let mut targets = used.map(|found| target(job, found));
     let does = model::job::Job {
         target: targets.next().unwrap_or_default(),
@@ -45,21 +48,29 @@ fn task(job: &Job, found: &[Found]) -> Result<Task, String> {
         offset_bytes: region.offset,
         end: End {
             bytes: Some(bytes(job, &region)),
+            behind: behind(job),
             ..job.does.end
         },
+        layout: job.layout(),
         file_sizes: region.sizes,
         ..whole(job)
     };
     does.check()?;
-    Ok(Task {
+    Ok(with_name(job, does))
+}
+
+/// The job among others.
+fn with_name(job: &Job, does: model::job::Job) -> Task {
+    Task {
         name: job.name.clone(),
         job: does,
         cpus: cpus(job),
+        process: process(job),
         only_prepares: job.target.creates_only,
         looks_at_file: job.clone == 0,
         unlinks: job.target.unlinks,
         ..Task::default()
-    })
+    }
 }
 
 /// On what the job works: a file that is made where it is not there, or a device that is.
@@ -89,6 +100,38 @@ fn bytes(job: &Job, region: &Region) -> u64 {
     }
 }
 
+/// The options that say how operations go in and come out.
+const BATCHES: [&str; 4] = [
+    "iodepth_batch",
+    "iodepth_batch_complete_min",
+    "iodepth_batch_complete_max",
+    "iodepth_low",
+];
+
+/// The engine takes a few of a full queue and hands over as many. Where a job says anything of it, the rest is as in
+/// fio: one operation goes in, and as many come out as are waited for.
+fn as_said(job: &Job, batching: &mut Batching) {
+    if !job.has("iodepth_batch") {
+        batching.submit = Some(1);
+    }
+    let most = batching
+        .complete_max
+        .unwrap_or(0)
+        .max(batching.complete_min);
+    batching.complete_max = Some(most.max(1));
+}
+
+/// What comes when the region has been gone through: with `io_size` more of it, and else the end.
+fn behind(job: &Job) -> Behind {
+    let more = match job.amount.io_size {
+        None | Some(Extent::Bytes(0)) => Behind::Ends,
+        Some(_) => Behind::Again,
+    };
+    // Blocks that come at any time make no round, and time knows no end but its own.
+    let comes_round = whole(job).comes_round() && !job.does.end.time_based;
+    if comes_round { more } else { Behind::GoesOn }
+}
+
 /// The job with what its options say together, but for its region.
 fn whole(job: &Job) -> model::job::Job {
     let mut does = job.does.clone();
@@ -102,14 +145,10 @@ fn whole(job: &Job) -> model::job::Job {
         does.depth = 1;
         does.batching = Batching::default();
     }
-    let batching = &mut does.batching;
-    let waits_for = batching.complete_min;
-    // fio takes one and hands over one unless told otherwise; the engine takes a few of a full queue and hands over as
-    // many, unless the job says how many.
-    if job.has("iodepth_batch_complete_min") && waits_for > 0 && !job.does.is_synchronous() {
-        batching.complete_max = batching.complete_max.or(Some(waits_for));
+    if BATCHES.iter().any(|name| job.has(name)) && !job.does.is_synchronous() {
+        as_said(job, &mut does.batching);
     }
-    batching.low = batching.low.filter(|low| *low != does.depth);
+    does.batching.low = does.batching.low.filter(|low| *low != does.depth);
     does.files = match u32::try_from(job.target.files.len()) {
         Ok(0 | 1) => Files::default(),
         count => Files {
@@ -205,6 +244,19 @@ fn window(job: &Job) -> u64 {
         (true, false) => reporting.bw_window_ns,
         (false, true) => reporting.iops_window_ns,
         _ => reporting.bw_window_ns.min(reporting.iops_window_ns),
+    }
+}
+
+/// What its process asks of the kernel. As in fio a level is one of best effort where no class is named.
+fn process(job: &Job) -> Process {
+    const BEST_EFFORT: u8 = 2;
+    let life = &job.life;
+    let is_asked = life.io_class.is_some() || life.io_level.is_some();
+    let class = life.io_class.filter(|class| *class > 0);
+    Process {
+        nice: life.nice,
+        io_priority: is_asked.then(|| (class.unwrap_or(BEST_EFFORT), life.io_level.unwrap_or(0))),
+        memory: life.memory.clone(),
     }
 }
 

@@ -20,6 +20,38 @@ pub struct Report {
     pub jobs: Vec<JobResult>,
     /// The disks below, by their own counters.
     pub disks: Vec<DiskUse>,
+    /// How much of the CPUs nobody used, where that was asked for.
+    pub idleness: Option<Idleness>,
+    /// What only this program has to say.
+    pub kept: Option<Kept>,
+}
+
+/// How much of the CPUs nobody used while the jobs were at work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Idleness {
+    /// Of all CPUs together, in per cent.
+    pub system_percent: f64,
+    /// Of each CPU by its number, where that was asked for.
+    pub cpus: Vec<(u32, f64)>,
+    /// Mean and standard deviation of a small piece of work on a CPU of its own, in microseconds.
+    pub unit_us: (f64, f64),
+}
+
+/// The run that is kept, and what there is to say of it beside its figures.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Kept {
+    /// Its id.
+    pub run: String,
+    /// The pass that is reported.
+    pub pass: u32,
+    /// How many there are.
+    pub passes: u32,
+    /// What makes figures doubtful, or other than most people would expect.
+    pub warnings: Vec<String>,
+    /// What is fine and worth a word.
+    pub notes: Vec<String>,
+    /// Files of ours that stay.
+    pub files: Vec<String>,
 }
 
 /// When a run ended.
@@ -54,6 +86,8 @@ pub struct JobResult {
     pub group: u32,
     /// How many jobs it stands for.
     pub members: Option<u32>,
+    /// The process of the first of them.
+    pub pid: Option<u32>,
     /// 0, or the number of the first error.
     pub error: i32,
     /// Whole seconds from the start of the run to the end of the job.

@@ -23,7 +23,14 @@ pub fn arguments(plan: &Plan) -> Vec<String> {
     let defaults = shared.iter().map(|setting| of_setting(setting));
     let jobs = plan.jobs().filter(|job| job.clone == 0);
     let own = jobs.flat_map(|job| of_job(job, &shared));
-    defaults.chain(own).map(plain).collect()
+    let idleness = plan.output.idleness;
+    let idleness = idleness.map(|told| ("idle-prof", Some(told.word())));
+    idleness
+        .into_iter()
+        .chain(defaults)
+        .chain(own)
+        .map(plain)
+        .collect()
 }
 
 /// The defaults of the first job, where every other job has them too or says something else by itself.

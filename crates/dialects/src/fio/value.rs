@@ -141,6 +141,8 @@ pub(super) fn size(text: &str, base: KbBase) -> Option<Read<u64>> {
 pub(super) fn extent(text: &str, base: KbBase) -> Option<Read<Extent>> {
     let trimmed = text.trim_end();
     if let Some(digits) = trimmed.strip_suffix('%') {
+        // fio takes several signs for one: what a program printed with them doubled still runs.
+        let digits = digits.trim_end_matches('%');
         let percent: u8 = digits.parse().ok().filter(|n| (1..=100).contains(n))?;
         return Some(Read::plain(Extent::Percent(percent)));
     }
@@ -350,7 +352,9 @@ mod tests {
         };
         check("50%", Some(Extent::Percent(50)));
         check("100%", Some(Extent::Percent(100)));
+        check("100%%", Some(Extent::Percent(100)));
         check("150%", None);
+        check("%%", None);
         check("0%", None);
         check("5z", None);
         check("1m", Some(Extent::Bytes(1 << 20)));

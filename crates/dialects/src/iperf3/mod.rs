@@ -162,6 +162,7 @@ fn figures(output: usize, test: &Test, direction: &Direction) -> Option<Figures>
         "client to server"
     };
     Some(Figures {
+        cut_short: None,
         output,
         version: test.version.clone(),
         when: test.when,

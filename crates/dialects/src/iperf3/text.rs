@@ -139,6 +139,9 @@ impl<'a> Reading<'a> {
             if let Some((_, stream, _, _)) = head(line) {
                 self.add_stream(Role::One, stream);
             }
+        } else if self.in_summary && is_interval(line) {
+            let what = line.trim().chars().take(MAX_WORD).collect();
+            left_out.push(LeftOut { line: at, what });
         } else if is_headings(line) {
             self.in_summary |= !self.streams.is_empty() && self.duration_s.is_some();
         } else if let Some(version) = line.trim_start().strip_prefix("iperf 3.") {
@@ -333,6 +336,18 @@ fn head(line: &str) -> Option<(bool, &str, Role, &str)> {
         return Some((is_sum, name, role, rest));
     }
     None
+}
+
+/// Whether it begins as a row does, with an interval, whatever follows; those of the warm-up do not count.
+fn is_interval(line: &str) -> bool {
+    let is_time = |word: &str| {
+        word.split_once('-')
+            .is_some_and(|(begin, end)| exact(begin).is_some() && exact(end).is_some())
+    };
+    head(line).is_some_and(|(.., rest)| {
+        let mut words = rest.split_whitespace();
+        words.next().is_some_and(is_time) && !words.any(|word| word == "(omitted)")
+    })
 }
 
 /// `[  5]   0.00-10.00  sec  1.10 GBytes   945 Mbits/sec   12             sender`, with one blank or many between.

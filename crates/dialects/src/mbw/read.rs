@@ -164,6 +164,7 @@ impl Reading {
             params.insert("block".to_owned(), format!("{block} bytes"));
         }
         self.found.figures.push(Figures {
+            cut_short: None,
             output: self.output,
             version: None,
             when: None,

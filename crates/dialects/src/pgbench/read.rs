@@ -167,6 +167,7 @@ impl Reading {
                 .insert("script".to_owned(), output.script.clone());
         }
         self.found.figures.push(Figures {
+            cut_short: None,
             output: self.outputs,
             version,
             when: None,

@@ -1,5 +1,6 @@
 //! sysbench: what it printed, as figures.
 
+mod fileio;
 mod read;
 mod text;
 

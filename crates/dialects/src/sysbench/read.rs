@@ -69,6 +69,10 @@ fn read(text: &str) -> Found {
             if reading.open.is_some() && cut.line(line) && !cut.numbers.is_empty() {
                 reading.leave_out(number, format!("the text may be cut here: {}", said(line)));
             }
+            // Nothing is taken from the last line of an output but that it is there.
+            if is_last(line) {
+                reading.inside(number, line);
+            }
             break;
         }
         reading.line(number, line);
@@ -119,8 +123,11 @@ impl Reading {
                 self.leave_out(number, format!("no number: {}", said(line)));
             }
         }
-        // The last line of every version; what people write below it is no part of it.
-        if keyed(line).is_some_and(|(key, _)| key == "execution time (avg/stddev)") {
+        // What people write below it is no part of it.
+        if is_last(line) {
+            if let Some(output) = &mut self.open {
+                output.is_whole = true;
+            }
             self.finish();
         }
     }
@@ -145,9 +152,12 @@ impl Reading {
         let line = output.line;
         output.agree();
         let (Some(threads), Some(test)) = (output.threads, output.test_name()) else {
-            if !output.numbers.is_empty() {
+            if !output.numbers.is_empty() || output.threads.is_some() {
                 let what = match output.threads {
                     None => "results without a number of threads",
+                    Some(_) if output.numbers.is_empty() => {
+                        "an output of sysbench without results (cut short?)"
+                    }
                     Some(_) => {
                         "results of a test that has no name here: its command line above them names it"
                     }
@@ -164,9 +174,13 @@ impl Reading {
         values.extend(output.latencies());
         values.retain(|figure| figure.value.is_finite() && figure.value > 0.0);
         if values.is_empty() {
-            return self.leave_out(line, format!("no results of sysbench {test}"));
+            return self.leave_out(line, format!("no results of sysbench {test} (cut short?)"));
         }
         output.add_params(&test);
+        let cut_short = output.cut_short(&test);
+        if let Some(what) = cut_short.clone() {
+            self.leave_out(line, what);
+        }
         self.found.figures.push(Figures {
             output: self.outputs,
             ours: output.ours(&test),
@@ -178,9 +192,15 @@ impl Reading {
             nature,
             params: output.params,
             values,
+            cut_short,
         });
         self.outputs += 1;
     }
+}
+
+/// Whether it is the last line that every version prints.
+fn is_last(line: &str) -> bool {
+    keyed(line).is_some_and(|(key, _)| key == "execution time (avg/stddev)")
 }
 
 /// The version of a headline.
@@ -486,7 +506,7 @@ impl Output {
                     }
                 }
             }
-            _ => return None,
+            test => return self.fileio(test),
         };
         Some(Ours {
             test: test.into(),
@@ -496,7 +516,7 @@ impl Output {
 }
 
 /// `1KiB`, `32K`: powers of 1024.
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = amount(text)?;
     let power = match unit.chars().next() {
         None | Some('B' | 'b') => 0,

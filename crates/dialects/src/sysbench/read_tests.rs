@@ -4,6 +4,9 @@ use super::*;
 use crate::figures::testkit::{self, same};
 use serde_json::Value;
 
+#[path = "cut_tests.rs"]
+mod cut;
+
 const CPU_MEMORY: &str = include_str!("../../../../fuzz/corpus/sysbench_output/1.0-cpu-memory");
 const THREADS_MUTEX: &str =
     include_str!("../../../../fuzz/corpus/sysbench_output/1.0-threads-mutex");
@@ -190,6 +193,45 @@ fn a_command_line_names_the_test_that_the_output_does_not() {
 }
 
 #[test]
+fn fileio_is_our_test_where_the_command_line_says_all() {
+    let text = FILEIO.split("\nsysbench 1.1.0").next().unwrap();
+    let ours = |command: &str| {
+        let found = read(&format!("{command}\n{text}\n"));
+        let ours = found.figures[0].ours.clone();
+        ours.map(|ours| {
+            let set = ours
+                .set
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            format!("{} {}", ours.test, set.collect::<Vec<_>>().join(" "))
+        })
+    };
+    let with = |more: &str| {
+        ours(&format!(
+            "$ sysbench fileio --file-test-mode=rndrw --file-extra-flags=direct --threads=4{more} run"
+        ))
+    };
+    let set = "files=128 size=2147483648 block=16384 io=sync flags=direct fsync_freq=100";
+    assert_eq!(with(""), Some(format!("fs.fileio-rndrw {set} time=10s")));
+    assert_eq!(
+        with(" --time=60"),
+        Some(format!("fs.fileio-rndrw {set} time=60s"))
+    );
+    for other in [
+        " --file-fsync-all=on",
+        " --file-fsync-end=off",
+        " --file-fsync-mode=fdatasync",
+        " --file-merged-requests=4",
+        " --file-rw-ratio=2",
+        " --rand-type=special",
+        " --time=0",
+    ] {
+        assert_eq!(with(other), None, "{other}");
+    }
+    assert_eq!(ours(""), None);
+}
+
+#[test]
 fn what_decides_a_figure_is_kept_with_it() {
     let check = |text: &str, at: usize, expect: &str| {
         let params = &read(text).figures[at].params;
@@ -236,18 +278,24 @@ fn what_cannot_be_kept_is_named() {
         &[(1, "results without a number of threads")],
     );
     let unfinished = &one[..one.find("CPU speed").unwrap()];
-    check(unfinished, &[(1, "no results of sysbench cpu")]);
+    check(
+        unfinished,
+        &[(1, "no results of sysbench cpu (cut short?)")],
+    );
     let cut = one.find("2345.67").unwrap() + 4;
     check(
         &one[..cut],
         &[
             (15, "the text may be cut here: events per second:  2345"),
-            (1, "no results of sysbench cpu"),
+            (1, "no results of sysbench cpu (cut short?)"),
         ],
     );
     let hostile = unfinished.to_owned() + "CPU speed:\n    events per second:  1e999\n";
     let left = "no number: events per second:  1e999";
-    check(&hostile, &[(15, left), (1, "no results of sysbench cpu")]);
+    check(
+        &hostile,
+        &[(15, left), (1, "no results of sysbench cpu (cut short?)")],
+    );
     check(
         "sysbench 1.0.20 (using system LuaJIT)\n\n128 files, 16384Kb each, 2048Mb total\nCreating files\n",
         &[],

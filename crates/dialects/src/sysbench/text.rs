@@ -22,6 +22,8 @@ pub(super) struct Output {
     pub(super) numbers: BTreeMap<Slot, f64>,
     /// Which percentile [`Slot::Percentile`] is, such as `95`.
     pub(super) percentile: String,
+    /// Whether the last line of every version was there.
+    pub(super) is_whole: bool,
     /// Whether the last line had a known key and no number.
     pub(super) is_odd: bool,
 }
@@ -158,6 +160,40 @@ const WORDED: &[(&str, &str, &str)] = &[
 ];
 
 impl Output {
+    /// What every version prints and is not there, in the words of its version; `None` where all of it is.
+    pub(super) fn cut_short(&self, test: &str) -> Option<String> {
+        let is_of = |start: &str| {
+            let version = self.version.as_deref();
+            version.is_some_and(|version| version.starts_with(start))
+        };
+        let (totals, latencies) = match () {
+            () if is_of("0.4") => ("Test execution summary", "the statistics of a request"),
+            () if is_of("0.") => ("General statistics", "the statistics of a request"),
+            () if is_of("1.1") => ("Throughput", "Latency"),
+            () => ("General statistics", "Latency"),
+        };
+        let lacks = |slots: &[Slot]| slots.iter().any(|slot| !self.numbers.contains_key(slot));
+        let no_latencies = lacks(&[Slot::Min, Slot::Mean, Slot::Max]);
+        // What stands above latencies is not cut where they are there; 1.1 counts no events of files.
+        let is_uncounted = is_of("1.1") && test.starts_with("fileio");
+        let no_totals = no_latencies && !is_uncounted && lacks(&[Slot::TotalSeconds, Slot::Events]);
+        let parts = [
+            (no_totals, totals),
+            (no_latencies, latencies),
+            (!self.is_whole, "Threads fairness"),
+        ];
+        let missing = parts
+            .iter()
+            .filter_map(|&(is, name)| is.then_some(name))
+            .collect::<Vec<_>>()
+            .join(", ");
+        (!missing.is_empty()).then(|| {
+            format!(
+                "the output of sysbench {test} is not whole: {missing} is not there (cut short?)"
+            )
+        })
+    }
+
     /// Takes a line; false where it says nothing.
     pub(super) fn line(&mut self, line: &str) -> bool {
         self.is_odd = false;

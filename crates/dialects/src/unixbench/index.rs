@@ -272,6 +272,21 @@ fn by_the_original_rule(series: &[Series<'_>], summary: &mut IndexSummary) {
     }
 }
 
+/// Half a unit of the last digit of a score in a report.
+const HALF_DIGIT: f64 = 0.05;
+
+/// Between what an index lies whose scores were read off a report, where they stand rounded: its last digit may be
+/// another one than the report's.
+pub fn printable_ends(index: &IndexSummary) -> [f64; 2] {
+    [-HALF_DIGIT, HALF_DIGIT].map(|off| {
+        let parts = index.parts.iter();
+        let ratios: Vec<f64> = parts
+            .map(|part| (part.score + off) / part.baseline)
+            .collect();
+        INDEX_SCALE * stats::composite::geometric_mean(&ratios).unwrap_or(0.0)
+    })
+}
+
 /// The samples that UnixBench keeps: ordered by raw count, without the `n / 3` lowest (rounded down).
 fn without_the_worst_third(samples: &[Sample]) -> Vec<Sample> {
     let mut ordered = samples.to_vec();
@@ -330,6 +345,14 @@ mod tests {
         assert!(by_pass(&run, 1).is_none());
         let original = Kit::new("6").all_at(1).passes(6, |_, _| 1.0).run();
         assert_eq!(by_pass(&original, 1).unwrap().1.len(), 1);
+    }
+
+    #[test]
+    fn scores_that_were_printed_leave_the_last_digit_of_an_index_open() {
+        let run = Kit::new("5.1.3").all_at(1).passes(1, |_, _| 11.085).run();
+        let [low, high] = printable_ends(&indexes(&run)[0]);
+        assert!(low < 110.85 && 110.85 < high, "{low} .. {high}");
+        assert!(high - low < 0.2);
     }
 
     #[test]

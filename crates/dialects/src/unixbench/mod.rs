@@ -11,7 +11,7 @@ mod table;
 #[cfg(test)]
 mod testkit;
 
-pub use index::{ByPass, asked, by_pass, indexes};
+pub use index::{ByPass, asked, by_pass, indexes, printable_ends};
 pub use layout::report_text;
 pub(crate) use read::READER;
 pub use table::{IndexTest, TESTS, find};

@@ -128,9 +128,16 @@ fn read_block(block: &Block, output: usize, copies: u32, found: &mut Found) {
             ),
         }
     }
+    let cut_short = cut_short(block, copies);
+    if let Some(what) = cut_short.clone() {
+        leave_out(found, block.line, what);
+    }
     for row in &rows {
         match figures(block, row, output, copies) {
-            Ok(figures) => found.figures.push(figures),
+            Ok(mut figures) => {
+                figures.cut_short.clone_from(&cut_short);
+                found.figures.push(figures);
+            }
             Err(what) => leave_out(found, row.line, what),
         }
     }
@@ -140,6 +147,22 @@ fn read_block(block: &Block, output: usize, copies: u32, found: &mut Found) {
     for table in &block.tables {
         check_index(table, found);
     }
+}
+
+/// What stands below the lines of every version and is not there: tests of the index end in its table, and the table in
+/// the index. Of a test outside of it nothing follows.
+fn cut_short(block: &Block, copies: u32) -> Option<String> {
+    let of_index = |row: &Row| known(&row.title).is_some_and(|known| known.of_index.is_some());
+    let missing = match block.tables.last() {
+        None if block.rows.is_empty() => "its results are not there",
+        None if block.rows.iter().any(of_index) => "its index table is not there",
+        Some(table) if table.total.is_none() => "its index is not there",
+        _ => return None,
+    };
+    let word = if copies == 1 { "copy" } else { "copies" };
+    Some(format!(
+        "the report of {copies} {word} is not whole: {missing} (cut short?)"
+    ))
 }
 
 fn figures(block: &Block, row: &Row, output: usize, copies: u32) -> Result<Figures, String> {
@@ -182,6 +205,7 @@ fn figures(block: &Block, row: &Row, output: usize, copies: u32) -> Result<Figur
         nature,
         params,
         values: vec![Figure::rate(quantity, unit, class, value)],
+        cut_short: None,
         ours: ours.and_then(|entry| {
             let compat = compat(block.version.as_deref()?)?;
             let set = vec![("compat", compat.to_owned())];

@@ -6,6 +6,8 @@
 
 mod columns;
 mod flatfile;
+pub mod language;
+pub mod output;
 #[cfg(test)]
 mod tests;
 
@@ -196,6 +198,7 @@ fn figures(about: About, definition: &Definition, interval: &str, values: &[Valu
     params.extend(columns::params(values));
     let slug = slug(&definition.name);
     Row::Figures(Box::new(Figures {
+        cut_short: None,
         output: about.output,
         version: about.version,
         when: about.when,

@@ -50,6 +50,7 @@ fn read(text: &str) -> Found {
             line,
             root,
             blank: Figures {
+                cut_short: None,
                 output,
                 version: Some(version),
                 when: time.and_then(when),
@@ -172,6 +173,7 @@ impl Report<'_> {
                 ],
             });
             found.push(Figures {
+                cut_short: None,
                 test: format!("yabs.fio-{bs}"),
                 title: format!("random reads and writes of {bs}, half and half, 64 at a time"),
                 copies: YABS_JOBS,
@@ -207,6 +209,7 @@ impl Report<'_> {
             }
             let title = [mode, provider, place].map(short).join(", ");
             found.push(Figures {
+                cut_short: None,
                 test: format!("yabs.iperf3-{}", slug(&title)),
                 title: format!("iperf3: {title}"),
                 copies: STREAMS,
@@ -232,6 +235,7 @@ impl Report<'_> {
                     continue;
                 };
                 found.push(Figures {
+                    cut_short: None,
                     test: format!("yabs.geekbench{version}-{key}"),
                     title: format!("Geekbench {version}, {key}-core score"),
                     copies,

@@ -56,7 +56,7 @@ pub(crate) struct Behind {
 pub(crate) fn behind(tree: &Tree, path: &Path, kind: NamedKind) -> Behind {
     let why =
         |error: std::io::Error| format!("look at `{}`: {}", path.display(), error_name(&error));
-    if kind == NamedKind::File {
+    if kind != NamedKind::Device {
         let mounts = mounts::read(tree).map_err(|error| error.to_string());
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let chain = mounts.and_then(|mounts| {

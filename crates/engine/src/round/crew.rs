@@ -12,7 +12,7 @@ use crate::workload::Told;
 use model::record::Failure;
 use model::units::{Bytes, Nanos};
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -122,6 +122,7 @@ impl Crew {
         &mut self,
         order: &Order,
         dir: &Path,
+        handles: &[&File],
         stack_offset: u64,
     ) -> Result<(), Stop> {
         // Looked at before each: to start a thousand takes seconds.
@@ -131,7 +132,7 @@ impl Crew {
         // Environment strings lie above the stack: their length moves it.
         let pad = "x".repeat(usize::try_from(stack_offset).unwrap_or(0));
         let args = [OsStr::new(WORKER_WORD)];
-        let mut worker = Worker::start(&args, dir, ("KURABE_PAD", &pad))
+        let mut worker = Worker::start(&args, dir, ("KURABE_PAD", &pad), handles)
             .map_err(|error| not_started(&order.workload, &error))?;
         self.groups.push(worker.pid());
         let sent = unless_dead(send(&mut worker, order));

@@ -87,6 +87,7 @@ fn send(
             dir: dir.seen_inside(OWN),
             shared_dir: dir.seen_inside(SHARED),
             run_dir: RoundDir::top().join(RUN_DIR),
+            anchors: bench.anchors(asked.case),
             copy: 0,
             copies: 1,
             round: 0,
@@ -98,9 +99,10 @@ fn send(
         },
         errand: Some(asked.errand),
         cpu: None,
-        ticks: None,
+        ticks: false,
     };
-    crew.hire(&order, &dir.here.join(OWN), 0)?;
+    let handles = bench.handles(asked.case);
+    crew.hire(&order, &dir.here.join(OWN), &handles, 0)?;
     let waited = crew.wait_and_hear(Stage::Done, asked.at_most, &mut |heard| {
         if let Heard::Made(bytes) = heard {
             hear(bytes);

@@ -9,13 +9,14 @@
 //! do in a second of CPU time ([`at_once`]). A ratio off 1 has a reason, which docs/method/memory.md gives, or is a
 //! bug. With `--out` everything is kept: versions, command lines, and every pair.
 //!
-//! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another
-//! order.
+//! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio. [`rebuild`] asks
+//! another question: whether our own figures stay where they are when the program is linked in another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
 mod at_once;
 mod checks;
+mod files;
 mod originals;
 mod rebuild;
 mod table;
@@ -23,7 +24,7 @@ mod table;
 use crate::asked;
 use anyhow::{Context, bail, ensure};
 use at_once::{Program, at_once};
-use checks::{Check, Figure};
+use checks::{Check, Figure, Must};
 use clap::Parser;
 use originals::Ready;
 use serde_json::Value;
@@ -40,10 +41,20 @@ const ROUNDS: u32 = sys::loops::CLONES;
 #[command(
     name = "cargo lab crosscheck",
     no_binary_name = true,
-    after_help = "`cargo lab crosscheck rebuild` asks whether figures move with the order of linking; \
-                  it has a `--help` of its own."
+    after_help = "`cargo lab crosscheck files` does the same for file systems, and `cargo lab crosscheck rebuild` \
+                  asks whether figures move with the order of linking; each has a `--help` of its own."
 )]
 struct Options {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Say which checks there are, and measure nothing
+    #[arg(long)]
+    list: bool,
+}
+
+/// What every comparison with originals is asked for.
+#[derive(Clone, Debug, clap::Args)]
+struct Wanted {
     /// Checks whose name contains one of these [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -56,62 +67,61 @@ struct Options {
     /// Write the page and every pair into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Say which checks there are, and measure nothing
-    #[arg(long)]
-    list: bool,
+}
+
+impl Wanted {
+    /// Whether a check of this name is among them.
+    fn has(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|part| name.contains(part.as_str()))
+    }
 }
 
 /// Measures pairs and prints the page; or the rebuilds.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    if let [rebuild::WORD, rest @ ..] = arguments {
-        return rebuild::run(root, rest);
+    match arguments {
+        [rebuild::WORD, rest @ ..] => return rebuild::run(root, rest),
+        [files::WORD, rest @ ..] => return files::run(root, rest),
+        _ => {}
     }
     let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
-    let wanted: Vec<&Check> = CHECKS
-        .iter()
-        .filter(|check| {
-            let named = |name: &String| check.name.contains(name.as_str());
-            options.names.is_empty() || options.names.iter().any(named)
-        })
-        .collect();
+    let wanted = options.wanted;
+    let checks = CHECKS.iter();
+    let checks: Vec<&Check> = checks.filter(|check| wanted.has(check.name)).collect();
     let all = || CHECKS.iter().map(|check| check.name).collect::<Vec<_>>();
     if options.list {
         say!("{}", all().join("\n"));
         return Ok(());
     }
-    ensure!(options.pairs > 0, "measure 0 pairs: at least one is needed");
-    if wanted.is_empty() {
+    ensure!(wanted.pairs > 0, "measure 0 pairs: at least one is needed");
+    if checks.is_empty() {
         bail!(
             "no check is called so\nhint: there are `{}`",
             all().join("`, `")
         );
     }
-    let binary = asked::binary(root, options.binary.as_deref())?;
+    let binary = asked::binary(root, wanted.binary.as_deref())?;
     let dir = target_dir(root).join("crosscheck");
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
     let mut page = Page::default();
     page.say(&format!(
         "{}; {} pairs, each with {ROUNDS} rounds of ours, in turn first and second, or at once",
         output(command(&dir, &binary).arg("--version"))?.trim(),
-        options.pairs
+        wanted.pairs
     ));
-    page.say(
-        "\n| what | ours | theirs | ratio, median | least | most | must be | is | theirs over its median |\n\
-         |---|---|---|---|---|---|---|---|---|",
-    );
-    for check in wanted {
-        match measure(check, options.pairs, &binary, &dir) {
-            Ok(measured) => page.add(check, &measured),
-            Err(error) => page.say(&format!(
-                "| {} | - | - | skipped: {error:#} | | | {} | - | |",
-                check.name, check.must
-            )),
+    page.heads();
+    for check in checks {
+        match measure(check, wanted.pairs, &binary, &dir) {
+            Ok(measured) => {
+                page.add(check.name, check.must, &measured);
+                page.ran(check.name, &measured);
+            }
+            Err(error) => page.skipped(check.name, &error),
         }
     }
     page.say(&page.commands());
-    if let Some(out) = &options.out {
+    if let Some(out) = &wanted.out {
         page.write(&root.join(out))?;
     }
     std::fs::remove_dir_all(&dir).with_context(|| format!("remove `{}`", dir.display()))
@@ -138,7 +148,7 @@ impl Measured {
     }
 
     /// The line of the page.
-    fn line(&self, check: &Check) -> String {
+    fn line(&self, name: &str, must: Must) -> String {
         let median = |values: &[f64]| stats::quantile::median(values).unwrap_or(f64::NAN);
         let (ours, theirs): (Vec<f64>, Vec<f64>) = self.pairs.iter().copied().unzip();
         let ratios = self.ratios();
@@ -146,12 +156,10 @@ impl Measured {
         let usual = median(&theirs);
         let (lowest, highest) = range(&theirs);
         format!(
-            "| {} | {:.4e} | {usual:.4e} | {:.3} | {least:.3} | {most:.3} | {} | {} | {:.2} to {:.2} |",
-            check.name,
+            "| {name} | {:.4e} | {usual:.4e} | {:.3} | {least:.3} | {most:.3} | {must} | {} | {:.2} to {:.2} |",
             median(&ours),
             median(&ratios),
-            check.must,
-            check.must.judge(&ratios),
+            must.judge(&ratios),
             lowest / usual,
             highest / usual,
         )
@@ -270,22 +278,38 @@ impl Page {
         self.text.push('\n');
     }
 
-    fn add(&mut self, check: &Check, measured: &Measured) {
-        self.say(&measured.line(check));
+    fn heads(&mut self) {
+        self.say(
+            "\n| what | ours | theirs | ratio, median | least | most | must be | is | theirs over its median |\n\
+             |---|---|---|---|---|---|---|---|---|",
+        );
+    }
+
+    fn skipped(&mut self, name: &str, error: &anyhow::Error) {
+        self.say(&format!(
+            "| {name} | - | - | skipped: {error:#} | | | | - | |"
+        ));
+    }
+
+    fn add(&mut self, name: &str, must: Must, measured: &Measured) {
+        self.say(&measured.line(name, must));
         for ((pair, (ours, theirs)), ratio) in (1..).zip(&measured.pairs).zip(measured.ratios()) {
             let first = if pair % 2 == 1 { "ours" } else { "theirs" };
             let _ = writeln!(
                 self.csv,
-                "\"{}\",{pair},{first},{ours},{theirs},{ratio}",
-                check.name
+                "\"{name}\",{pair},{first},{ours},{theirs},{ratio}"
             );
         }
+    }
+
+    /// Notes the command lines of both sides.
+    fn ran(&mut self, name: &str, measured: &Measured) {
         let lines = |out: &mut String, commands: &[String]| {
             for line in commands {
                 let _ = writeln!(out, "  - `{line}`");
             }
         };
-        let _ = writeln!(self.commands, "- {} ({})", check.name, measured.version);
+        let _ = writeln!(self.commands, "- {name} ({})", measured.version);
         lines(&mut self.commands, &measured.ours);
         lines(&mut self.commands, &measured.theirs);
     }
@@ -318,7 +342,8 @@ mod tests {
             theirs: vec!["sysbench cpu run".to_owned()],
         };
         let mut page = Page::default();
-        page.add(&CHECKS[0], &measured);
+        page.add("x", Must::Within(0.05), &measured);
+        page.ran("x", &measured);
         assert!(
             page.text
                 .ends_with("| 1.0000e1 | 1.0000e1 | 1.000 | 0.900 | 1.200 | within 5 % | met | 1.00 to 1.00 |\n"),

@@ -143,10 +143,11 @@ fn chase_program(dir: &Path) -> PathBuf {
 }
 
 /// What the program says of its version, or the package manager.
-fn version(dir: &Path, program: &str, package: &str) -> String {
+pub(super) fn version(dir: &Path, program: &str, package: &str) -> String {
     let first = |text: String| text.lines().next().map(|line| line.trim().to_owned());
-    // mbw takes `--version` for a size.
-    let own = (program != "mbw").then(|| output(command(dir, program).arg("--version")).ok());
+    // mbw takes `--version` for a size, and bonnie++ and dbench know no such option.
+    let own = matches!(program, "sysbench" | "stress-ng" | "cc" | "fio")
+        .then(|| output(command(dir, program).arg("--version")).ok());
     let package = || {
         let mut query = command(dir, "dpkg-query");
         output(query.args(["-W", "-f", "${Package} ${Version}", package])).ok()
@@ -183,7 +184,7 @@ fn in_brackets(report: &str, is: impl Fn(&str) -> bool) -> anyhow::Result<f64> {
         .context("read the rate")
 }
 
-fn sysbench_figure(report: &str, figure: Reported) -> anyhow::Result<f64> {
+pub(super) fn sysbench_figure(report: &str, figure: Reported) -> anyhow::Result<f64> {
     match figure {
         Reported::EventsPerSecond => behind(report, "events per second:"),
         Reported::EventsOverTime(of_ours) => {
@@ -202,7 +203,7 @@ fn sysbench_figure(report: &str, figure: Reported) -> anyhow::Result<f64> {
 }
 
 /// The last line of the shell's `times`: user and system time of the children, `0m2.010000s 0m0.020000s`.
-fn cpu_seconds(text: &str) -> anyhow::Result<f64> {
+pub(super) fn cpu_seconds(text: &str) -> anyhow::Result<f64> {
     let last = text.trim_end().lines().next_back().unwrap_or_default();
     let seconds = |time: &str| -> Option<f64> {
         let (minutes, rest) = time.split_once('m')?;

@@ -30,7 +30,7 @@ mod sessions;
 mod subject;
 #[cfg(test)]
 mod testkit;
-mod throttle;
+pub(crate) mod throttle;
 
 use crate::asked;
 use anyhow::{Context, ensure};

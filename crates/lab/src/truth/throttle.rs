@@ -91,7 +91,7 @@ impl Layout {
 }
 
 /// The mount point of the control groups of this type, with `controller` among the options where one is named.
-fn mount_of(mounts: &str, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
+pub(crate) fn mount_of(mounts: &str, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (left, right) = line.split_once(" - ")?;
         let mut right = right.split_whitespace();

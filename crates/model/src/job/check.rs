@@ -1,6 +1,6 @@
 //! What no job can do: said in words before anything is opened.
 
-use super::{Contents, End, FileOrder, IoEngine, Job, Mix, Target, Verify, VerifyMethod};
+use super::{Behind, Contents, End, FileOrder, IoEngine, Job, Mix, Target, Verify, VerifyMethod};
 use crate::num::{approx, round_to_usize};
 use crate::units::Nanos;
 
@@ -41,9 +41,9 @@ impl Job {
                 self.depth
             ));
         }
-        if self.depth > 1 && matches!(self.engine, IoEngine::Psync | IoEngine::Pvsync2) {
+        if self.depth > 1 && self.is_synchronous() {
             return Err(format!(
-                "an iodepth of {} needs io_uring or libaio: psync and pvsync2 do one operation at a time",
+                "an iodepth of {} needs io_uring or libaio: psync, pvsync2 and mmap do one operation at a time",
                 self.depth
             ));
         }
@@ -60,6 +60,15 @@ impl Job {
     }
 
     fn check_work(&self) -> Result<(), String> {
+        if self.engine.is_on_names() {
+            if self.names.count == 0 {
+                return Err("no names are given to work on".to_owned());
+            }
+            if self.blocks.iter().any(Option::is_some) {
+                return Err("operations on names are all alike: they have no sizes".to_owned());
+            }
+        }
+        self.check_lengths()?;
         self.distribution.check()?;
         if let FileOrder::Favours(distribution) = &self.files.order {
             distribution.check()?;
@@ -114,6 +123,23 @@ impl Job {
             return Err(
                 "blocks that equal each other go with no other contents and no checks".to_owned(),
             );
+        }
+        Ok(())
+    }
+
+    fn check_lengths(&self) -> Result<(), String> {
+        if self.engine != IoEngine::Ftruncate {
+            return Ok(());
+        }
+        if self.pattern.mix != Mix::Write {
+            return Err(
+                "ftruncate: a length changes in the place of writes, and there is nothing else"
+                    .to_owned(),
+            );
+        }
+        let mut all = std::iter::once(&self.target).chain(&self.more_targets);
+        if all.any(|target| matches!(target, Target::Device { .. })) {
+            return Err("ftruncate: a device keeps its length".to_owned());
         }
         Ok(())
     }
@@ -193,7 +219,8 @@ impl Job {
         if how.only_checks && self.pattern.mix.trims() {
             return Err("verify: a job that only checks would trim what it checks".to_owned());
         }
-        if matches!(self.pattern.mix, Mix::Trim) || self.engine == IoEngine::Null {
+        let moves_data = self.engine.has_data() && !self.engine.is_on_room();
+        if matches!(self.pattern.mix, Mix::Trim) || !moves_data {
             return Err("verify: nothing is transferred that could be checked".to_owned());
         }
         if self
@@ -238,7 +265,19 @@ impl End {
         let bytes = if endless {
             u64::MAX
         } else {
-            times(self.bytes.unwrap_or(region))
+            let once = self.bytes.unwrap_or(region);
+            match self.behind {
+                // Of several loops each is over with the region, and those that follow are whole ones.
+                Behind::Ends | Behind::Again if loops > 1 && once > region && region > 0 => {
+                    let more = once.div_ceil(region).max(loops);
+                    region.saturating_mul(if self.behind == Behind::Again {
+                        more
+                    } else {
+                        loops
+                    })
+                }
+                _ => times(once),
+            }
         };
         (bytes, self.ops.map_or(u64::MAX, times))
     }
@@ -248,9 +287,25 @@ impl VerifyMethod {
     /// The smallest block that can be checked this way, in bytes.
     pub const fn block_min(&self) -> usize {
         match self {
-            Self::Pattern(_) => 1,
-            Self::Crc32c | Self::Md5 | Self::Sha256 => HEADER,
+            Self::Pattern(_) | Self::Nothing => 1,
+            _ => self.header(),
         }
+    }
+
+    /// Bytes before the data of a block: those of every header, and the checksum. 0 where there is none.
+    pub const fn header(&self) -> usize {
+        let sum = match self {
+            Self::Pattern(_) | Self::Nothing => return 0,
+            Self::Meta => 0,
+            Self::Crc7 => 1,
+            Self::Crc16 => 2,
+            Self::Crc32 | Self::Crc32c | Self::Xxhash => 4,
+            Self::Crc64 => 8,
+            Self::Md5 => 16,
+            Self::Sha1 => 20,
+            Self::Sha256 | Self::Sha512 => 64,
+        };
+        HEADER + sum
     }
 }
 
@@ -273,7 +328,7 @@ impl Verify {
                 "verify: blocks of {min} bytes are no whole number of intervals of {interval}"
             ));
         }
-        let header = HEADER as u64;
+        let header = self.method.header() as u64;
         if self.offset_bytes > 0
             && (self.offset_bytes < header || self.offset_bytes + header > interval)
         {
@@ -291,8 +346,8 @@ impl Verify {
 
 /// The deepest queue: what `io_uring` takes at most (`IORING_MAX_ENTRIES`).
 pub const DEPTH_MAX: u32 = 32_768;
-/// Bytes before the data of a block that can be checked: magic, offset, writing, checksum.
-pub const HEADER: usize = 8 + 8 + 8 + 32;
+/// Bytes that every header of a block begins with: fio's.
+pub const HEADER: usize = 40;
 /// Files of one job: all of them are open.
 const FILES_MAX: u32 = 65_000;
 /// Threads of one job.
@@ -392,7 +447,7 @@ mod tests {
                 job.block_bytes = 32;
                 job.verify = Some(Verify::new(VerifyMethod::Crc32c));
             },
-            "need 56 bytes",
+            "need 44 bytes",
         );
         check(
             &|job| {

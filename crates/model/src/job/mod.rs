@@ -12,11 +12,12 @@ mod task;
 
 pub use check::{DEPTH_MAX, HEADER};
 pub use parts::{
-    Batching, Contents, ContinueOn, End, FileOrder, Files, LatencyTarget, Log, OrderHint, Pacing,
-    Rate, Redundancy, SteadyQuantity, SteadyState, Steps, Verify, VerifyMethod, Zones,
+    Batching, Behind, Contents, ContinueOn, End, ErrorNumbers, FileOrder, Files, Flow,
+    LatencyTarget, Layout, Log, OrderHint, Pacing, Rate, Redundancy, SteadyQuantity, SteadyState,
+    Steps, Verify, VerifyMethod, Zones,
 };
-pub use report::{Depths, DiskUse, Done, Report, Spread, Steadiness};
-pub use task::{Language, Target, Task};
+pub use report::{CpuIdle, CpuUse, Depths, DiskUse, Done, Report, Spread, Steadiness};
+pub use task::{Language, MemoryMode, MemoryPolicy, Process, Target, Task};
 
 pub use crate::pattern::{Blocks, Direction, Directions, Distribution};
 
@@ -42,6 +43,9 @@ pub struct Job {
     pub depth: u32,
     /// How operations reach the kernel.
     pub engine: IoEngine,
+    /// On which names, where the engine is about names.
+    #[serde(default)]
+    pub names: Names,
     /// Past the page cache.
     pub direct: bool,
     /// When a write returns.
@@ -98,6 +102,9 @@ pub struct Job {
     pub ramp: Nanos,
     /// How fast it goes, beyond [`Self::rate_iops`] and [`Self::think`].
     pub pacing: Pacing,
+    /// How it goes with others beside it.
+    #[serde(default, skip_serializing_if = "Flow::is_none")]
+    pub flow: Flow,
     /// How operations are handed over and taken back.
     pub batching: Batching,
     /// Threads of one process that each do all of it, with queues of their own; at least 1.
@@ -129,6 +136,9 @@ pub struct Job {
     pub log: Option<Log>,
     /// Whose words are used with whoever described it.
     pub language: Language,
+    /// What becomes of its files before it begins.
+    #[serde(default, skip_serializing_if = "Layout::is_written")]
+    pub layout: Layout,
 }
 
 impl Default for Job {
@@ -143,6 +153,7 @@ impl Default for Job {
             size: None,
             depth: 1,
             engine: IoEngine::Auto,
+            names: Names::default(),
             direct: true,
             sync: SyncOn::None,
             fsync_every: 0,
@@ -171,6 +182,7 @@ impl Default for Job {
             start_delay: Nanos::ZERO,
             ramp: Nanos::ZERO,
             pacing: Pacing::default(),
+            flow: Flow::default(),
             batching: Batching::default(),
             threads: 1,
             latency_target: None,
@@ -186,6 +198,7 @@ impl Default for Job {
             samples: None,
             log: None,
             language: Language::default(),
+            layout: Layout::default(),
         }
     }
 }
@@ -229,8 +242,64 @@ pub enum IoEngine {
     Psync,
     /// `preadv2` and `pwritev2`.
     Pvsync2,
+    /// The files lie in memory (mmap), and are copied from and to there; syncs are msync.
+    Mmap,
+    /// In the place of writes, a file gets the length at which each would begin: ftruncate.
+    Ftruncate,
+    /// Room is made and given back in the place of transfers: fallocate.
+    Falloc,
     /// Nothing is done at all: what the program itself costs.
     Null,
+    /// Files are opened, and made where they are not there.
+    FileCreate,
+    /// Files are asked for what is known of them.
+    FileStat,
+    /// Files are removed.
+    FileDelete,
+    /// The same with directories.
+    DirCreate,
+    /// Directories are asked for.
+    DirStat,
+    /// Empty directories are removed.
+    DirDelete,
+}
+
+impl IoEngine {
+    /// Whether operations are about names and not about data: one for each, in the run's own directory.
+    pub const fn is_on_names(self) -> bool {
+        matches!(
+            self,
+            Self::FileCreate
+                | Self::FileStat
+                | Self::FileDelete
+                | Self::DirCreate
+                | Self::DirStat
+                | Self::DirDelete
+        )
+    }
+
+    /// Whether operations are on data or room of a file or device.
+    pub const fn has_data(self) -> bool {
+        !self.is_on_names() && !matches!(self, Self::Null)
+    }
+
+    /// Whether operations change a file's length or room, and no data.
+    pub const fn is_on_room(self) -> bool {
+        matches!(self, Self::Ftruncate | Self::Falloc)
+    }
+}
+
+/// Names on which operations are done that are not about data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Names {
+    /// How many there are.
+    pub count: u64,
+    /// What they begin with, another word for each job.
+    pub prefix: String,
+    /// Bytes in each file that is there before the work.
+    pub bytes: u64,
+    /// Asks with statx(2) instead of stat(2).
+    pub statx: bool,
 }
 
 /// When a write returns.
@@ -253,6 +322,8 @@ pub enum Arrivals {
     Linear,
     /// At random distances, as from many independent users.
     Poisson,
+    /// At any distance up to twice the mean, all alike often.
+    Uniform,
 }
 
 impl Mix {
@@ -309,7 +380,8 @@ impl Job {
 
     /// Whether operations wait for a time of their own.
     pub fn is_paced(&self) -> bool {
-        self.is_rated() || self.think > Nanos::ZERO || self.pacing.think_iotime > Nanos::ZERO
+        let pauses = self.think > Nanos::ZERO || self.pacing.think_iotime > Nanos::ZERO;
+        self.is_rated() || pauses || self.flow.weight > 0
     }
 
     /// Whether operations have a time at which they are meant to begin.
@@ -332,14 +404,22 @@ impl Job {
 
     /// Whether it reads through a page cache that is not to help it.
     pub fn forgets(&self) -> bool {
-        self.invalidate && !self.direct && self.engine != IoEngine::Null
+        self.invalidate && !self.direct && self.engine.has_data()
     }
 
     /// Whether every block comes before any comes again.
-    fn comes_round(&self) -> bool {
+    pub fn comes_round(&self) -> bool {
         let aligned = self.steps.align_bytes.iter().any(Option::is_some);
         let once = !self.repeat_blocks && !self.steps.is_unaligned && !aligned;
         !self.pattern.random || (once && self.distribution == Distribution::Uniform)
+    }
+
+    /// Whether it goes through its region in sequence and may leave it before all of its bytes are done: with gaps, or
+    /// with a place for reads and one for writes, of which one comes to the end first.
+    pub fn leaves_in_sequence(&self) -> bool {
+        let apart = self.pattern.mix == Mix::ReadWrite;
+        let in_gaps = self.steps.skip_bytes > 0 && self.zones.is_none();
+        self.end.behind != Behind::GoesOn && !self.pattern.random && (apart || in_gaps)
     }
 
     /// The smallest and the largest of its operations, in bytes.
@@ -388,15 +468,17 @@ impl Job {
     /// Whether it changes what it works on.
     pub fn writes(&self) -> bool {
         let only_checks = self.verify.as_ref().is_some_and(|how| how.only_checks);
-        self.pattern.mix != Mix::Read && !(only_checks && self.pattern.mix == Mix::Write)
+        let changes = self.pattern.mix != Mix::Read || self.engine == IoEngine::Falloc;
+        changes && !(only_checks && self.pattern.mix == Mix::Write)
     }
 
     /// Whether the engine, as far as it is known beforehand, does one operation per system call and waits for it.
     pub fn is_synchronous(&self) -> bool {
         match self.engine {
             IoEngine::Auto => self.depth == 1,
-            IoEngine::Psync | IoEngine::Pvsync2 => true,
-            IoEngine::IoUring | IoEngine::Libaio | IoEngine::Null => false,
+            IoEngine::Psync | IoEngine::Pvsync2 | IoEngine::Mmap => true,
+            engine if engine.is_on_names() || engine.is_on_room() => true,
+            _ => false,
         }
     }
 }

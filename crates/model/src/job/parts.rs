@@ -59,6 +59,29 @@ pub struct End {
     pub loops: u64,
     /// It is done again and again until the time is over.
     pub time_based: bool,
+    /// What comes behind the end of the region.
+    #[serde(default, skip_serializing_if = "Behind::is_default")]
+    pub behind: Behind,
+}
+
+/// What comes when a job has gone through its region and more bytes are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Behind {
+    /// It goes on from the beginning: bytes alone are counted.
+    #[default]
+    GoesOn,
+    /// It is over, for this one of its loops.
+    Ends,
+    /// The same; and when all loops are over, further ones follow until its bytes are done in all of them together.
+    Again,
+}
+
+impl Behind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for End {
@@ -69,6 +92,7 @@ impl Default for End {
             ops: None,
             loops: 1,
             time_based: true,
+            behind: Behind::default(),
         }
     }
 }
@@ -214,6 +238,30 @@ impl Batching {
     }
 }
 
+/// What becomes of a file that is made for a job before the job begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// All of it is written, so that no place is measured that was never written.
+    #[default]
+    Written,
+    /// It has its length, and blocks that nobody has written to: the first write of each changes its metadata.
+    Reserved,
+    /// It has such blocks, and grows as it is written.
+    Kept,
+    /// It has its length, and no blocks.
+    Sparse,
+    /// It has neither.
+    Empty,
+}
+
+impl Layout {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    pub(super) fn is_written(&self) -> bool {
+        *self == Self::Written
+    }
+}
+
 /// What is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -244,14 +292,32 @@ pub struct Redundancy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyMethod {
+    /// Whose block it is, and nothing of its bytes.
+    Meta,
+    /// A CRC of 7 bits, as MMC cards have it.
+    Crc7,
+    /// A CRC of 16 bits (ARC).
+    Crc16,
+    /// A CRC of 32 bits (IEEE).
+    Crc32,
     /// CRC-32C (Castagnoli), as iSCSI and ext4 use it; computed by the CPU where it can.
     Crc32c,
+    /// A CRC of 64 bits (Jones).
+    Crc64,
+    /// xxHash of 32 bits.
+    Xxhash,
     /// MD5: no protection against intent, ample against accident.
     Md5,
-    /// SHA-256.
+    /// SHA-1: the same.
+    Sha1,
+    /// SHA-256; fio keeps 64 bits of it.
     Sha256,
+    /// SHA-512.
+    Sha512,
     /// These bytes, repeated; at least one.
     Pattern(Vec<u8>),
+    /// What was written is read, and not looked at.
+    Nothing,
 }
 
 /// How what was written is checked.
@@ -292,7 +358,7 @@ impl Verify {
 }
 
 /// Which errors do not end the job; they are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContinueOn {
     /// Those of reads.
     pub read: bool,
@@ -300,6 +366,75 @@ pub struct ContinueOn {
     pub write: bool,
     /// Mismatches.
     pub verify: bool,
+    /// The same by number: where there are numbers, those errors and no others.
+    #[serde(default, skip_serializing_if = "ErrorNumbers::is_empty")]
+    pub only: ErrorNumbers,
+}
+
+/// Error numbers of the kernel, by what failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorNumbers {
+    /// Of reads.
+    pub read: Vec<i32>,
+    /// Of writes, trims and syncs.
+    pub write: Vec<i32>,
+    /// Of checks: 84 (`EILSEQ`) is a mismatch.
+    pub verify: Vec<i32>,
+}
+
+impl ErrorNumbers {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl ContinueOn {
+    /// Whether a read may fail so.
+    pub fn read_passes(&self, number: i32) -> bool {
+        passes(self.read, &self.only.read, number)
+    }
+
+    /// Whether a read may fail in any way.
+    pub const fn some_read_passes(&self) -> bool {
+        self.read || !self.only.read.is_empty()
+    }
+
+    /// Whether a write, trim or sync may.
+    pub fn write_passes(&self, number: i32) -> bool {
+        passes(self.write, &self.only.write, number)
+    }
+
+    /// Whether data may be something else than what was written.
+    pub fn mismatch_passes(&self) -> bool {
+        /// fio's number for it.
+        const EILSEQ: i32 = 84;
+        passes(self.verify, &self.only.verify, EILSEQ)
+    }
+}
+
+fn passes(any: bool, only: &[i32], number: i32) -> bool {
+    if only.is_empty() {
+        any
+    } else {
+        only.contains(&number)
+    }
+}
+
+/// How a job and others hold each other back, so that what they do is as their weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its weight; 0 for a job that does not take part.
+    pub weight: u32,
+    /// Which of them belong together.
+    pub id: u64,
+    /// How long it waits before it looks again, where it is ahead.
+    pub pause: Nanos,
+}
+
+impl Flow {
+    pub(super) const fn is_none(&self) -> bool {
+        self.weight == 0
+    }
 }
 
 /// What the kernel is told of the order in which a file is read through the page cache.

@@ -29,6 +29,29 @@ pub struct Report {
     pub errno: Option<i32>,
     /// The block device below it.
     pub disk: Option<DiskUse>,
+    /// How much of the CPUs nobody used, where the job was to look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<CpuIdle>,
+}
+
+/// How much of the CPUs of the machine nobody used meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuIdle {
+    /// Each CPU that was online from the beginning to the end.
+    pub cpus: Vec<CpuUse>,
+    /// Mean and standard deviation of a small piece of work, before the jobs began, in nanoseconds.
+    pub unit_ns: (f64, f64),
+}
+
+/// The time of one CPU, in ticks of the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// Its number.
+    pub cpu: u32,
+    /// Ticks in which nobody had anything for it to do.
+    pub unused: u64,
+    /// All ticks.
+    pub all: u64,
 }
 
 /// What was done of one direction.
@@ -130,7 +153,9 @@ impl Report {
                 .into_iter()
                 .chain(counts.into_iter().flat_map(<[u64; 2]>::from))
         });
-        done.chain([self.syncs, self.verified, self.verify_errors])
+        let cpus = self.idle.iter().flat_map(|idle| &idle.cpus);
+        done.chain(cpus.flat_map(|cpu| [cpu.unused, cpu.all]))
+            .chain([self.syncs, self.verified, self.verify_errors])
             .chain([depths.level, depths.submit, depths.complete].concat())
             .chain(disk)
     }

@@ -3,7 +3,7 @@
 //! A target is no consent. Whether it may be opened, and written to, is decided from what the user types, so that a job
 //! that comes from a file or a store cannot allow itself anything.
 
-use super::{IoEngine, Job};
+use super::Job;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,49 @@ pub enum Language {
     Tests,
     /// fio's options.
     Fio,
+    /// The parameter files of vdbench.
+    Vdbench,
+}
+
+/// What a job asks of the kernel for its process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// CPU priority, from -20, the highest, to 19.
+    pub nice: i8,
+    /// Class (1 realtime, 2 best effort, 3 idle) and level (0 the highest) of I/O priority.
+    pub io_priority: Option<(u8, u8)>,
+    /// Where its memory comes from; the kernel decides where it is absent.
+    pub memory: Option<MemoryPolicy>,
+}
+
+impl Process {
+    /// Whether it asks for nothing.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// From which NUMA nodes memory comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryPolicy {
+    /// How.
+    pub mode: MemoryMode,
+    /// Which nodes; none with [`MemoryMode::Local`].
+    pub nodes: Vec<u32>,
+}
+
+/// How nodes are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryMode {
+    /// The node of the CPU.
+    Local,
+    /// One node, and others where it is full.
+    Prefer,
+    /// These nodes and no others.
+    Bind,
+    /// Page by page in turn.
+    Interleave,
 }
 
 /// One job of a list.
@@ -56,20 +99,36 @@ pub struct Task {
     pub job: Job,
     /// CPUs on which it may run; all where empty.
     pub cpus: Vec<u32>,
+    /// What else its process asks for.
+    #[serde(default, skip_serializing_if = "Process::is_plain")]
+    pub process: Process,
     /// What ends with it: a word that other jobs listen to.
     pub ends: Option<String>,
     /// It ends others only where it fails.
     pub ends_on_error: bool,
     /// The words that end it.
     pub ends_with: Vec<String>,
+    /// A word that it says when it has ended, however it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<String>,
+    /// It begins when all of these words have been said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
     /// How long each of its files must be where jobs beside or behind it use more of them than this one does.
     pub file_bytes: Vec<u64>,
     /// Its file is made ready, and nothing is done with it.
     pub only_prepares: bool,
     /// Whether its file is looked at for holes and caches: once for each file is enough.
     pub looks_at_file: bool,
+    /// Whether it looks how much of the machine's CPUs nobody uses meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looks_at_cpus: bool,
     /// Its files go when the run is over, where they are ours.
     pub unlinks: bool,
+    /// The operations that arrive per second, as a share of what the case needs of another one; `None` where the job
+    /// says how many, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_share: Option<f64>,
 }
 
 impl Task {
@@ -84,7 +143,7 @@ impl Task {
     /// The files that it names, and no devices.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let all = std::iter::once(&self.job.target).chain(&self.job.more_targets);
-        let is_real = self.job.engine != IoEngine::Null;
+        let is_real = self.job.engine.has_data();
         all.filter_map(move |target| match target {
             Target::File { path, .. } if is_real => Some(path.as_path()),
             _ => None,

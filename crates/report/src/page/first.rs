@@ -74,7 +74,7 @@ fn machine(run: &Run, lang: Lang) -> Vec<String> {
     let devices = of.storage.devices.known().map_or(&[][..], Vec::as_slice);
     let on = devices.first().map(|device| format!(" on {}", device.name));
     let file_system = of.storage.file_system.known();
-    let named = run.plan.named.first().map(|named| named.path.clone());
+    let named = run.plan.measured().next().map(|named| named.path.clone());
     let disk = named.or_else(|| Some(file_system?.clone() + &on.unwrap_or_default()));
     let kernel = of.kernel.release.known();
     let kernel = kernel.and_then(|release| release.split('-').next());
@@ -411,7 +411,7 @@ fn remark(topic: Topic, run: &Run, lang: Lang) -> Option<&'static str> {
         Topic::PageCache => {
             Some(lang.pick("(memory, not the disk)", "（メモリ。ディスクではない）"))
         }
-        _ if is_disk && in_memory && run.plan.named.is_empty() => {
+        _ if is_disk && in_memory && run.plan.measured().next().is_none() => {
             Some(lang.pick("(in memory)", "（メモリ上）"))
         }
         _ => None,
@@ -443,6 +443,7 @@ fn name_of(topic: Topic, lang: Lang) -> &'static str {
         Topic::Syncs => ("sync", "同期"),
         Topic::Storage => ("storage", "ストレージ"),
         Topic::PageCache => ("cache", "キャッシュ"),
+        Topic::Files => ("files", "ファイル"),
         Topic::Database => ("database", "DB"),
         Topic::Network => ("network", "通信"),
     };

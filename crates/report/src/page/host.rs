@@ -7,6 +7,7 @@ use crate::lang::{Lang, say};
 use crate::number;
 use model::facts::{Brief, Known, Row, Section};
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
+use model::named::NamedKind;
 use model::plan::Plan;
 use model::units::{Bytes, Nanos, Unit};
 
@@ -216,7 +217,11 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
                 named.size.known().copied().map(bytes),
                 Some(how.to_owned()),
             ];
-            (lang.pick("works on", "測定対象").to_owned(), joined(parts))
+            let what = match named.kind {
+                NamedKind::Load => lang.pick("load file", "負荷ファイル"),
+                NamedKind::Device | NamedKind::File => lang.pick("works on", "測定対象"),
+            };
+            (what.to_owned(), joined(parts))
         })
         .collect()
 }

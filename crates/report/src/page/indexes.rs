@@ -4,6 +4,7 @@ use super::block::{Align, Block, Table};
 use crate::lang::{Lang, say};
 use crate::number::{self, NONE, counted};
 use crate::view::RunView;
+use dialects::unixbench;
 use model::estimate::{Estimate, IndexSummary};
 
 /// One line for each concurrency; nothing where no index was asked for.
@@ -26,7 +27,9 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
             copies(index.copies, lang).into(),
             value.into(),
             number::range(ends.as_ref()).into(),
-            remarks(index, lang).join("; ").into(),
+            remarks(index, view.run.meta.origin.is_some(), lang)
+                .join("; ")
+                .into(),
         ]);
     }
     let heading = match &view.run.meta.origin {
@@ -65,7 +68,7 @@ pub(super) fn partial(index: &IndexSummary, lang: Lang) -> Option<String> {
 }
 
 /// What must be known to read an index rightly.
-fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
+fn remarks(index: &IndexSummary, is_imported: bool, lang: Lang) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     match (&index.compat, index.estimate) {
         (Some(version), Some(_)) => remarks.push(say!(
@@ -80,6 +83,16 @@ fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
         (_, None) => remarks.extend(index.missing.clone()),
     }
     remarks.extend(partial(index, lang));
+    if is_imported && index.compat.is_some() {
+        let [low, high] = unixbench::printable_ends(index).map(|end| format!("{end:.1}"));
+        if low != high {
+            remarks.push(say!(
+                lang,
+                "its scores were printed rounded: {low} .. {high}",
+                "スコアは丸めて表示されたもの（{low} .. {high}）"
+            ));
+        }
+    }
     let torn = index.without_single_number.iter();
     let torn: Vec<&str> = torn.map(|case| case.test.as_str()).collect();
     if !torn.is_empty() {
@@ -125,6 +138,22 @@ mod tests {
             page.contains("1\u{a0}copy\u{a0}~") || page.contains("1 copy ~"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn an_imported_index_says_where_its_last_digit_is_open() {
+        let run = testkit::unixbench("5.1.3", 1.0);
+        let mut index = view(&run).indexes.remove(0);
+        let mut said = |times: f64, is_imported| {
+            for part in &mut index.parts {
+                part.score = times * part.baseline;
+            }
+            remarks(&index, is_imported, Lang::En).join("; ")
+        };
+        let open = "; its scores were printed rounded: 110.8 .. 110.9";
+        assert!(said(11.085, true).ends_with(open), "{}", said(11.085, true));
+        assert!(!said(11.085, false).contains("rounded"));
+        assert!(!said(11.08, true).contains("rounded"));
     }
 
     #[test]

@@ -71,6 +71,13 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
         );
         list.push((format!("kurabe fio --show={id}"), fio));
     }
+    if view.run.plan.of_vdbench().is_some() && view.path.is_none() {
+        let vdbench = lang.pick(
+            "as vdbench reports it; or json with `--output-format`",
+            "vdbench と同じ書式で出力します（`--output-format` で json も選べます）",
+        );
+        list.push((format!("kurabe vdbench --show {id}"), vdbench));
+    }
     list
 }
 
@@ -82,6 +89,6 @@ pub(crate) fn resume(view: &RunView<'_>) -> Option<String> {
         (_, Some(_)) => "duel",
         _ => "run",
     };
-    let can = !view.complete() && plan.of_fio().is_none() && view.path.is_none();
+    let can = !view.complete() && !plan.is_of_a_language() && view.path.is_none();
     can.then(|| format!("kurabe {command} --resume {}", view.run.meta.id))
 }

@@ -310,15 +310,16 @@ pub(super) fn value_table(view: &ValueView, lang: Lang) -> Table {
         .rows
         .first()
         .map_or("", |row| row.monthly.currency.as_str());
-    let per = if prices.unit.is_empty() {
-        format!("/{currency}")
-    } else {
-        format!("{} / {currency}", prices.unit)
+    let named = |unit: &str| match unit {
+        "" if view.quantity == number::INDEX => lang.pick("index", "指数").to_owned(),
+        "" => lang.pick("value", "値").to_owned(),
+        unit => unit.to_owned(),
     };
+    let per = format!("{} / {currency}", named(&prices.unit));
     let columns = [
         (lang.pick("offer", "オファー").to_owned(), Align::Left),
         (lang.pick("a month", "月額").to_owned(), Align::Right),
-        (figures.unit.clone(), Align::Right),
+        (named(&figures.unit), Align::Right),
         (
             lang.pick("95 % interval", "95 % 信頼区間").to_owned(),
             Align::Right,

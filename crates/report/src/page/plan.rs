@@ -177,7 +177,7 @@ fn target(named: &Named) -> Block {
 fn written(writes: Written) -> Option<String> {
     let files = (writes.files > Bytes(0)).then(|| {
         let size = number::alone_exact(Unit::Bytes, approx(writes.files.0));
-        format!("files of up to {size}")
+        format!("up to {size} in files")
     });
     let throughout = (writes.throughout > Nanos::ZERO).then(|| {
         let time = span(writes.throughout);
@@ -252,8 +252,8 @@ mod tests {
             assert_eq!(written(writes).as_deref(), expected);
         };
         check(0, 0, None);
-        check(2 << 30, 0, Some("writes to storage: files of up to 2 GiB"));
-        let both = "writes to storage: files of up to 2 GiB, and without a pause for 43 s";
+        check(2 << 30, 0, Some("writes to storage: up to 2 GiB in files"));
+        let both = "writes to storage: up to 2 GiB in files, and without a pause for 43 s";
         check(2 << 30, 43, Some(both));
         let only = "writes to storage: without a pause for 43 s";
         check(0, 43, Some(only));

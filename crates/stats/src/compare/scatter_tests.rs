@@ -1,6 +1,6 @@
 //! What runs of one machine differ by, and rounds that something inside of it disturbed.
 
-use super::{CompareOptions, compare, compare_groups};
+use super::{CompareOptions, compare, compare_each, compare_groups};
 use crate::fixture::{self, noisy};
 use crate::scatter::{self, OfSide, Spread};
 use crate::visits::Visits;
@@ -131,6 +131,31 @@ fn earlier_runs_of_the_machine_say_more_than_what_is_shipped_and_strangers_say_n
         },
     );
     assert!(found.earlier.base.is_empty());
+}
+
+#[test]
+fn each_of_many_is_compared_as_it_is_alone() {
+    let nights: Vec<Run> = (0_u8..12)
+        .map(|night| {
+            let level = 100.0 + f64::from(night % 4);
+            let run = run("a", &format!("a{night}"), u64::from(night), level);
+            later(run, 60 * i64::from(night))
+        })
+        .collect();
+    let stranger = run("b", "b", 40, 103.0);
+    let options = CompareOptions {
+        earlier: &nights,
+        ..NOBODY
+    };
+    let base = [&nights[11]];
+    let (last, group) = (&nights[10], nights[6..9].iter().collect());
+    let others = [vec![last], group, vec![&stranger], vec![&nights[9]]];
+    let found = compare_each(&base, &others, &options);
+    for (other, found) in others.iter().zip(&found) {
+        assert_eq!(*found, compare_groups(&base, other, &options));
+    }
+    assert_eq!(found[0].earlier.base.len(), 10);
+    assert_eq!(found[1].earlier.base.len(), 6);
 }
 
 #[test]

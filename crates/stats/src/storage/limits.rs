@@ -8,6 +8,7 @@ use crate::{quantile, scaling};
 use model::host::{Fact, HostFacts};
 use model::latency;
 use model::limit::Limit;
+use model::named::Named;
 use model::num::approx;
 use model::plan::PlannedCase;
 use model::record::{Measured, Run};
@@ -38,7 +39,7 @@ fn of_devices(rounds: &CaseRounds<'_>, run: &Run) -> Vec<Limit> {
     if rounds.case.nature != Nature::Storage || rounds.done.is_empty() {
         return Vec::new();
     }
-    let named = &run.plan.named;
+    let named: Vec<&Named> = run.plan.measured().collect();
     // Which case works on what a single job names is not kept, so that it may be any of them.
     let own = (!named.iter().any(|named| named.stands_in)).then_some(&run.host.storage.devices);
     let chains = named.iter().map(|named| &named.devices).chain(own);

@@ -38,6 +38,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// MiB from the page cache); damage in larger files is met when the damaged page is read.
 const QUICK_CHECK_MAX_BYTES: u64 = 16 << 20;
 
+/// What SQLite keeps of a file in memory, as it does by itself.
+const CACHE_BYTES: u64 = 2_000 << 10;
+
 /// Version 3. `rounds` of a run may be megabytes: what lists show is therefore in columns of `runs`, in front of
 /// the long texts, and runs are found by indexes, however many there are. The texts are JSON of the model's types;
 /// `digest` covers them (see `codec`). `duel` is a part of the plan once more, `machine` of the host facts, `failed` of
@@ -290,10 +293,13 @@ impl Store {
             return Err(damaged(format!("{tables} of its {TABLES} tables are left")));
         }
         if length(&self.path) <= QUICK_CHECK_MAX_BYTES {
+            // It goes over every page twice; with the room that SQLite takes by itself it would read each twice, too.
+            self.cache(2 * QUICK_CHECK_MAX_BYTES).map_err(failed)?;
             let verdict: String = self
                 .conn
                 .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
                 .map_err(failed)?;
+            self.cache(CACHE_BYTES).map_err(failed)?;
             let what = verdict.replace('\n', "; ");
             if could_not_look(&verdict) {
                 return Err(StoreError::Memory {
@@ -308,6 +314,13 @@ impl Store {
         }
         self.conn.set_db_config(keep_log, false).map_err(failed)?;
         Ok(())
+    }
+
+    /// Has SQLite keep so much of the file in memory, and give the rest back.
+    fn cache(&self, bytes: u64) -> rusqlite::Result<()> {
+        // Below zero it is KiB.
+        let kib = i64::try_from(bytes >> 10).unwrap_or(i64::MAX);
+        self.conn.pragma_update(None, "cache_size", -kib)
     }
 
     /// Switches to the write-ahead log. That another process is just doing the same is no error.

@@ -56,6 +56,17 @@ impl CpuTicks {
         }
     }
 
+    /// Ticks in which nobody had anything for a CPU to do.
+    pub fn unused(self) -> u64 {
+        self.idle.saturating_add(self.iowait)
+    }
+
+    /// All ticks.
+    pub fn all(self) -> u64 {
+        let lost = self.unused().saturating_add(self.steal);
+        self.busy().saturating_add(lost)
+    }
+
     /// Ticks in which a CPU really worked for this machine.
     pub fn busy(self) -> u64 {
         [self.user, self.nice, self.system, self.irq, self.softirq]
@@ -72,7 +83,25 @@ pub fn cpu(tree: &Tree) -> Result<CpuTicks, TreeError> {
         .next()
         .and_then(|line| line.strip_prefix("cpu "))
         .ok_or_else(|| TreeError::content(STAT, "the first line is not `cpu`"))?;
-    let mut fields = line.split_ascii_whitespace();
+    ticks(line)
+}
+
+/// The CPU time of each CPU that is online, by its number.
+pub fn each_cpu(tree: &Tree) -> Result<Vec<(u32, CpuTicks)>, TreeError> {
+    let text = tree.read(STAT)?;
+    let of_cpu = |line: &str| {
+        let (number, fields) = line.strip_prefix("cpu")?.split_once(' ')?;
+        Some(ticks(fields).map(|ticks| (number.parse().ok(), ticks)))
+    };
+    let found: Result<Vec<_>, _> = text.lines().map_while(of_cpu).collect();
+    let numbered = found?.into_iter();
+    Ok(numbered
+        .filter_map(|(number, ticks)| Some((number?, ticks)))
+        .collect())
+}
+
+fn ticks(fields: &str) -> Result<CpuTicks, TreeError> {
+    let mut fields = fields.split_ascii_whitespace();
     let mut next = |name: &str| number(STAT, name, fields.next());
     Ok(CpuTicks {
         user: next("user")?,

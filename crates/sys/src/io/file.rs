@@ -227,10 +227,19 @@ fn advise(file: &File, first: u64, bytes: u64, word: libc::c_int) -> io::Result<
 
 /// Takes room for the first `bytes` bytes of the file and makes it that long, without writing them: fallocate(2).
 pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    allocate(file, 0, bytes)
+}
+
+/// The same, and the file stays as long as it is.
+pub fn reserve_behind(file: &File, bytes: u64) -> io::Result<()> {
+    allocate(file, libc::FALLOC_FL_KEEP_SIZE, bytes)
+}
+
+fn allocate(file: &File, mode: libc::c_int, bytes: u64) -> io::Result<()> {
     let bytes =
         libc::off_t::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     // SAFETY: an open descriptor is all it needs; no memory of ours is touched.
-    if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes) } == 0 {
+    if unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, bytes) } == 0 {
         Ok(())
     } else {
         Err(io::Error::last_os_error())

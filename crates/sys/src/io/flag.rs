@@ -5,10 +5,10 @@
 
 #![expect(unsafe_code, reason = "mmap, and a byte that others change")]
 
+use super::file::reserve;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -23,33 +23,7 @@ unsafe impl Send for SharedFlag {}
 impl SharedFlag {
     /// The flag of this name, which is made where it is not there. Opened by all before one may raise it.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
-        if file.metadata()?.len() == 0 {
-            // Its block is asked for now: a hole could find none when it is raised.
-            file.write_all_at(&[0], 0)?;
-        }
-        // SAFETY: a new shared mapping of our file; nothing of ours is replaced without MAP_FIXED.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                1,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        NonNull::new(start.cast())
-            .map(Self)
-            .ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+        Ok(Self(mapped(path, 1)?.cast()))
     }
 
     fn byte(&self) -> &AtomicU8 {
@@ -71,9 +45,48 @@ impl SharedFlag {
 
 impl Drop for SharedFlag {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `open` with this length, and nothing else refers to it.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), 1) };
+        unmap(self.0.cast(), 1);
     }
+}
+
+/// The first bytes of the file of this name, which is made where it is not there, with zeros. All who open it share
+/// them.
+pub(super) fn mapped(path: &Path, bytes: usize) -> io::Result<NonNull<u8>> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    if file.metadata()?.len() == 0 {
+        // Its block is asked for now: a hole could find none when it is written to. What others wrote stays.
+        let bytes = bytes as u64;
+        match reserve(&file, bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => file.set_len(bytes)?,
+            done => done?,
+        }
+    }
+    // SAFETY: a new shared mapping of our file; nothing of ours is replaced without MAP_FIXED.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(start.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
+/// Gives back what [`mapped`] gave; nothing may refer to it any more.
+pub(super) fn unmap(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: the mapping was made by `mapped` with this length, and its one owner gives it back.
+    unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
 }
 
 #[cfg(test)]

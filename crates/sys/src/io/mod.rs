@@ -11,14 +11,21 @@ mod choose;
 pub mod counters;
 pub mod file;
 pub mod flag;
+pub mod flow;
+pub mod map;
+mod mmap;
+pub mod names;
 mod null;
 pub mod remove;
+mod room;
 mod sync;
 mod uring;
 
 pub use aio::Aio;
 pub use choose::{Chosen, first_that_works, why_no_context, why_no_ring};
+pub use mmap::Mmap;
 pub use null::Null;
+pub use room::{Change, Changes};
 pub use sync::{Psync, Pvsync2};
 pub use uring::{Uring, UringOptions};
 
@@ -106,6 +113,11 @@ pub trait Engine {
 
     /// Fills the beginning of `into` with operations that are over, and says with how many.
     fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> io::Result<usize>;
+
+    /// Lets go of what it holds of a file in the page cache, which would keep it there.
+    fn let_go(&mut self, _file: u32) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What every engine is made from.

@@ -24,14 +24,14 @@ pub struct Pvsync2 {
 
 /// What both are made of: a slot, and what is prepared or over in it.
 #[derive(Debug)]
-struct One {
-    common: Common,
+pub(super) struct One {
+    pub(super) common: Common,
     prepared: Option<(u32, Op)>,
     over: Option<Completion>,
 }
 
 impl One {
-    fn new(setup: Setup) -> io::Result<Self> {
+    pub(super) fn new(setup: Setup) -> io::Result<Self> {
         Ok(Self {
             common: Common::new(Setup { slots: 1, ..setup })?,
             prepared: None,
@@ -40,22 +40,28 @@ impl One {
     }
 
     #[inline]
-    fn prepare(&mut self, slot: u32, op: Op) {
+    pub(super) fn prepare(&mut self, slot: u32, op: Op) {
         self.common.occupy(slot, op);
         self.prepared = Some((slot, op));
     }
 
-    /// Does what is prepared with `transfer`, again where a signal came first.
+    /// Does what is prepared: syncs and trims by the calls for them, the rest with `transfer`.
     #[inline]
     fn submit(&mut self, transfer: impl Fn(&Common, u32, Op) -> libc::ssize_t) {
+        self.does(|common, slot, op| match op.kind {
+            Kind::Read | Kind::Write => transfer(common, slot, op),
+            Kind::Trim | Kind::Sync | Kind::DataSync => other(common, op),
+        });
+    }
+
+    /// Does what is prepared with `how`, again where a signal came first.
+    #[inline]
+    pub(super) fn does(&mut self, how: impl Fn(&Common, u32, Op) -> libc::ssize_t) {
         let Some((slot, op)) = self.prepared.take() else {
             return;
         };
         let result = loop {
-            let got = match op.kind {
-                Kind::Read | Kind::Write => transfer(&self.common, slot, op),
-                Kind::Trim | Kind::Sync | Kind::DataSync => other(&self.common, op),
-            };
+            let got = how(&self.common, slot, op);
             if got >= 0 {
                 break i32::try_from(got).unwrap_or(i32::MAX);
             }
@@ -68,7 +74,7 @@ impl One {
     }
 
     #[inline]
-    fn reap(&mut self, into: &mut [Completion]) -> usize {
+    pub(super) fn reap(&mut self, into: &mut [Completion]) -> usize {
         let (Some(over), Some(first)) = (self.over, into.first_mut()) else {
             return 0;
         };
@@ -105,7 +111,7 @@ pub(super) fn other(common: &Common, op: Op) -> libc::ssize_t {
     }
 }
 
-fn offset(op: Op) -> libc::off_t {
+pub(super) fn offset(op: Op) -> libc::off_t {
     // A file cannot be longer than what off_t holds, so the kernel refuses this one.
     libc::off_t::try_from(op.offset).unwrap_or(libc::off_t::MAX)
 }

@@ -135,6 +135,7 @@ fn does_its_work<E: Engine>(make: impl Fn(Setup) -> E) {
 fn every_engine_reads_what_is_there_and_writes_what_it_is_given() {
     does_its_work(|setup| Psync::new(setup).unwrap());
     does_its_work(|setup| Pvsync2::new(setup, false).unwrap());
+    does_its_work(|setup| Mmap::new(setup, true, Some(file::ReadOrder::Random)).unwrap());
     does_its_work(|setup| Aio::new(setup).unwrap());
     for (register_files, register_buffers) in [(true, true), (false, false), (true, false)] {
         let options = UringOptions {
@@ -173,6 +174,38 @@ fn an_error_of_an_operation_is_its_result() {
     let (_dir, path) = numbered_file();
     check(Psync::new(setup(&path, 1)).unwrap());
     check(Uring::new(setup(&path, 1), UringOptions::default()).unwrap());
+}
+
+#[test]
+fn what_lies_in_memory_ends_with_the_file_and_is_written_to_where_that_was_asked_for() {
+    let (_dir, path) = numbered_file();
+    let mut engine = Mmap::new(setup(&path, 1), false, None).unwrap();
+    let mut read = |offset| {
+        engine.prepare(
+            0,
+            Op {
+                offset,
+                ..op(Kind::Read, 0)
+            },
+        );
+        engine.submit().unwrap();
+        let mut over = [Completion::default()];
+        assert_eq!(engine.reap(Wait::One, &mut over).unwrap(), 1);
+        over[0].bytes().unwrap()
+    };
+    let end = BLOCKS * u64::from(BLOCK);
+    assert_eq!([read(end - 100), read(end), read(1 << 40)], [100, 0, 0]);
+    engine.prepare(0, op(Kind::Write, 0));
+    let written = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.submit()));
+    assert!(written.is_err(), "it was mapped to be read");
+    let empty = path.with_file_name("empty");
+    std::fs::write(&empty, "").unwrap();
+    let mut engine = Mmap::new(setup(&empty, 1), true, None).unwrap();
+    engine.prepare(0, op(Kind::Sync, 0));
+    engine.submit().unwrap();
+    let mut over = [Completion::default()];
+    assert_eq!(engine.reap(Wait::One, &mut over).unwrap(), 1);
+    assert_eq!(over[0].bytes().unwrap(), 0);
 }
 
 #[test]

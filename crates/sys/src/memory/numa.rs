@@ -103,6 +103,50 @@ pub fn bind(region: &Region, node: u32) -> io::Result<()> {
     }
 }
 
+/// From which nodes memory comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// The node of the CPU that touches it.
+    Local,
+    /// The node that is named, and others where it is full; one.
+    Prefer,
+    /// The nodes that are named and no others.
+    Bind,
+    /// The nodes that are named, page by page in turn.
+    Interleave,
+}
+
+/// Where pages come from that this thread, and threads that it starts from now on, touch first.
+pub fn set_policy(policy: Policy, nodes: &[u32]) -> io::Result<()> {
+    // linux/mempolicy.h.
+    let mode: libc::c_long = match policy {
+        Policy::Prefer => 1,
+        Policy::Bind => 2,
+        Policy::Interleave => 3,
+        Policy::Local => 4,
+    };
+    let mut mask = [0_u64; MASK_WORDS];
+    for node in nodes {
+        let word = usize::try_from(node / 64).map_err(io::Error::other)?;
+        *mask
+            .get_mut(word)
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? |= 1 << (node % 64);
+    }
+    let (pointer, bits) = if nodes.is_empty() {
+        (std::ptr::null(), 0)
+    } else {
+        // The kernel takes the number of bits plus one.
+        (mask.as_ptr(), MASK_WORDS * 64 + 1)
+    };
+    // SAFETY: the mask is valid for its length, or there is none; nothing is written.
+    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, pointer, bits) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// The node on which the page is that holds the byte `offset` of `region`; the page must have been touched.
 pub fn node_of(region: &Region, offset: usize) -> io::Result<u32> {
     const MPOL_F_NODE: libc::c_long = 1;
@@ -170,6 +214,41 @@ mod tests {
         let file = root.path().join("sys/devices/system/node/has_memory");
         std::fs::write(file, "2\n").unwrap();
         assert_eq!(found(), [(0, vec![0, 1, 4], false), (2, vec![], true)]);
+    }
+
+    #[test]
+    fn memory_comes_from_where_the_policy_says() {
+        let node = nodes(&Tree::real()).unwrap()[0].number;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for policy in [
+                    Policy::Bind,
+                    Policy::Prefer,
+                    Policy::Interleave,
+                    Policy::Local,
+                ] {
+                    let named: &[u32] = if policy == Policy::Local {
+                        &[]
+                    } else {
+                        &[node]
+                    };
+                    if let Err(error) = set_policy(policy, named) {
+                        let number = error.raw_os_error();
+                        let is_missing = matches!(number, Some(libc::ENOSYS | libc::EPERM));
+                        assert!(is_missing, "{policy:?}: {error}");
+                        return;
+                    }
+                    let mut region = Region::new(1 << 16, Pages::Small).unwrap();
+                    region.touch();
+                    assert_eq!(node_of(&region, 0).unwrap(), node, "{policy:?}");
+                }
+                assert!(
+                    set_policy(Policy::Bind, &[1023]).is_err(),
+                    "no machine has so many"
+                );
+                assert!(set_policy(Policy::Bind, &[5000]).is_err());
+            });
+        });
     }
 
     #[test]

@@ -89,6 +89,15 @@ fn file_system_numbers_are_consistent() {
 }
 
 #[test]
+fn inodes_are_counted_where_a_file_system_has_a_number_of_them() {
+    let none = free_inodes(Path::new("/proc")).unwrap();
+    assert_eq!(none, None, "nobody makes files there");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert_ne!(free_inodes(here).unwrap(), Some(0));
+    free_inodes(Path::new("/no such place")).unwrap_err();
+}
+
+#[test]
 fn the_kernel_and_the_probes_agree() {
     let tree = Tree::real();
     let status = tree.read("/proc/self/status").unwrap();

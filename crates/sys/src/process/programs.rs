@@ -153,7 +153,7 @@ fn run_to_end(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     // SAFETY: between fork and exec the closure makes only async-signal-safe calls and does not allocate.
-    unsafe { command.pre_exec(move || leash(parent)) };
+    unsafe { command.pre_exec(move || leash(parent, &[])) };
     let mut child = command.spawn()?;
     attend(&mut child, timeout_ms, stop).inspect_err(|_| end(&mut child))
 }

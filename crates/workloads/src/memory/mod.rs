@@ -364,8 +364,10 @@ mod tests {
         let expected = [
             "array_bytes",
             "arriving_iops",
+            "entries",
             "huge_page_share",
             "page_bytes",
+            "size_bytes",
             "vector_bytes",
             "working_set_bytes",
         ];

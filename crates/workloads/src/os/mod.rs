@@ -123,6 +123,7 @@ pub(crate) mod testing {
             seed: 1,
             ns_per_tick: None,
             stand_in: None,
+            anchors: std::collections::BTreeMap::new(),
             known: None,
             permits: engine::consent::Permits::default(),
         }

@@ -4,8 +4,12 @@ use engine::profile::{Profile, ProfileError};
 
 /// Name and text of every profile, by name.
 const TEXTS: &[(&str, &str)] = &[
+    ("bonnie", include_str!("bonnie.toml")),
     ("cpu", include_str!("cpu.toml")),
+    ("dbench", include_str!("dbench.toml")),
     ("familiar", include_str!("familiar.toml")),
+    ("files", include_str!("files.toml")),
+    ("fileio", include_str!("fileio.toml")),
     ("mbw", include_str!("mbw.toml")),
     ("memory", include_str!("memory.toml")),
     ("quick", include_str!("quick.toml")),

@@ -264,6 +264,7 @@ mod tests {
             seed: 0,
             ns_per_tick: None,
             stand_in: None,
+            anchors: std::collections::BTreeMap::new(),
             known: None,
             permits: engine::consent::Permits::default(),
         }

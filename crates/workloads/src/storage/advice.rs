@@ -27,16 +27,25 @@ pub(super) const fn hint(language: Language, advice: Advice) -> &'static str {
             "hint: free some space, name a directory with more of it with `--directory=DIR`, or ask for less with \
                  `--size=SIZE` or fewer jobs"
         }
+        (Language::Vdbench, Advice::Room) => {
+            "hint: free some space, name files elsewhere with `lun=`, or ask for less with `size=`"
+        }
         (Language::Tests, Advice::Memory) => {
             "hint: fewer `--copies`, or less in flight with `--set 'storage.*.iodepth=N'`"
         }
         (Language::Fio, Advice::Memory) => {
             "hint: fewer jobs at a time, or less in flight with `--iodepth=N` and `--bs=SIZE`"
         }
+        (Language::Vdbench, Advice::Memory) => {
+            "hint: fewer workloads at a time, or less in flight with `threads=` and `xfersize=`"
+        }
         (Language::Tests, Advice::PageCache) => {
             "hint: `--set 'storage.*.direct=no'` measures through the page cache"
         }
         (Language::Fio, Advice::PageCache) => "hint: `--direct=0` measures through the page cache",
+        (Language::Vdbench, Advice::PageCache) => {
+            "hint: without `openflags=o_direct` it is measured through the page cache"
+        }
     }
 }
 
@@ -47,8 +56,8 @@ mod tests {
     #[test]
     fn nobody_is_told_of_what_his_command_has_not() {
         for advice in [Advice::Room, Advice::Memory, Advice::PageCache] {
-            let [tests, fio] =
-                [Language::Tests, Language::Fio].map(|language| hint(language, advice));
+            let [tests, fio, vdbench] = [Language::Tests, Language::Fio, Language::Vdbench]
+                .map(|language| hint(language, advice));
             assert!(
                 tests.contains("--set") && !tests.contains("--direct"),
                 "{tests}"
@@ -57,6 +66,7 @@ mod tests {
                 fio.contains("--") && !fio.contains("--set") && !fio.contains("--dir "),
                 "{fio}"
             );
+            assert!(!vdbench.contains("--"), "{vdbench}");
         }
     }
 }

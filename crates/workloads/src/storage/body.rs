@@ -42,6 +42,8 @@ pub(super) struct Plain<E> {
     pub(super) notes: Vec<String>,
     /// What ended it before its time.
     pub(super) broken: Option<Broken>,
+    /// What operations do where they are no transfers, in the words of errors.
+    pub(super) word: Option<&'static str>,
 }
 
 /// What is done next.
@@ -389,6 +391,7 @@ impl<E: Engine> Plain<E> {
             Kind::Sync => "fsync",
             Kind::DataSync => "fdatasync",
         };
+        let operation = self.word.unwrap_or(operation);
         match completion.bytes() {
             Err(error) => Err(WorkError::failed(operation, self.path.display(), error)),
             Ok(_) if matches!(kind, Kind::Trim | Kind::Sync | Kind::DataSync) => Ok(()),

@@ -20,7 +20,7 @@ use engine::consent::{Permit, Refusal};
 use engine::workload::{Place, WorkError};
 use layout::Tell;
 use model::digest::Digest;
-use model::job::{Job, OrderHint, Redundancy, SyncOn, Target};
+use model::job::{Job, Layout, OrderHint, Redundancy, SyncOn, Target};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -47,6 +47,14 @@ pub(super) struct TestFile {
     /// Whether parts of it may never have been written, with nobody to say which.
     pub(super) is_unknown: bool,
     whose: Whose,
+}
+
+impl TestFile {
+    /// Where the file ends, or what is used of it where that is further.
+    pub(super) fn length(&self) -> u64 {
+        let found = fs::metadata(&self.path).map_or(0, |found| found.len());
+        found.max(self.start + self.size)
+    }
 }
 
 /// By whose leave it is opened.
@@ -225,13 +233,13 @@ fn named(job: &Job, place: &Place, permit: &Permit, create: bool) -> Result<Test
         && job.redundancy == note.redundancy
     {
         let size = job.size.unwrap_or(note.size);
-        // An earlier job may have given ranges back: whoever may make the file makes it whole again.
-        if !create || is_whole(permit, size)? {
+        // An earlier job may have given ranges back, or never written them: whoever may make the file makes it whole.
+        if !create || job.layout != Layout::Written || is_whole(permit, size)? {
             return ready(size, note.seed);
         }
     }
     if create && permit.makes() {
-        let note = layout::write_named(job, permit, place.seed)?;
+        let note = layout::make_named(job, permit, place.seed)?;
         return ready(note.size, note.seed);
     }
     let opened = permit.open(Access::default()).map_err(refused)?;
@@ -389,15 +397,21 @@ pub(super) fn to_forget(
 /// A file as the job works on it: the kernel has been told in which order, where the page cache takes part.
 pub(super) fn open_for_work(job: &Job, found: &TestFile, place: &Place) -> Result<File, WorkError> {
     let opened = open(job, found, place)?;
-    let told = match job.order_hint {
-        OrderHint::None => Ok(()),
-        _ if job.direct => Ok(()),
-        OrderHint::AsPattern if job.pattern.random => tell_order(&opened, ReadOrder::Random),
-        OrderHint::Random => tell_order(&opened, ReadOrder::Random),
-        OrderHint::AsPattern | OrderHint::Sequential => tell_order(&opened, ReadOrder::Sequential),
-    };
-    told.map_err(|error| WorkError::failed("tell the order of", found.path.display(), error))?;
+    if let Some(order) = order(job).filter(|_| !job.direct) {
+        tell_order(&opened, order)
+            .map_err(|error| WorkError::failed("tell the order of", found.path.display(), error))?;
+    }
     Ok(opened)
+}
+
+/// What the kernel is told of the order to come.
+pub(super) fn order(job: &Job) -> Option<ReadOrder> {
+    match job.order_hint {
+        OrderHint::None => None,
+        OrderHint::AsPattern if job.pattern.random => Some(ReadOrder::Random),
+        OrderHint::Random => Some(ReadOrder::Random),
+        OrderHint::AsPattern | OrderHint::Sequential => Some(ReadOrder::Sequential),
+    }
 }
 
 /// Opens the file that was written, and none that was put in its place, nor one that has another name elsewhere.

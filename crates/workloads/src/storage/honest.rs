@@ -151,7 +151,7 @@ pub(super) fn looked(
     found: Result<Option<String>, WorkError>,
 ) -> Result<Option<String>, WorkError> {
     match found {
-        Err(error) if job.continue_on.read => Ok(Some(format!(
+        Err(error) if job.continue_on.some_read_passes() => Ok(Some(format!(
             "whether reads reach the device could not be found out: {error}"
         ))),
         found => found,

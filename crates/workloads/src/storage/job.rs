@@ -110,6 +110,7 @@ pub(super) fn asks_for_more(job: &Job) -> bool {
         !job.offset_bytes.is_multiple_of(job.block_bytes.max(1)),
         job.files != plain.files,
         job.pacing != plain.pacing,
+        job.flow.weight > 0,
         !job.batching.only_takes(),
         job.latency_target != plain.latency_target,
         job.steady_state != plain.steady_state,
@@ -144,7 +145,7 @@ pub(super) fn on(job: Job, stand_in: Option<&StandIn>) -> Job {
                 path: path.clone(),
                 fill: true,
             },
-            NamedKind::File => Target::File {
+            NamedKind::File | NamedKind::Load => Target::File {
                 path: path.clone(),
                 create: false,
             },
@@ -162,7 +163,7 @@ pub(super) fn touches(job: &Job) -> Vec<Touch> {
         writes: job.writes(),
         creates,
     };
-    if job.engine == IoEngine::Null {
+    if !job.engine.has_data() {
         return Vec::new();
     }
     let of = |target: &Target| match target {

@@ -3,21 +3,22 @@
 //! Copy i does job i. Each starts, ends and counts by itself: a pause before it, a ramp that is not counted, a time
 //! limit, or the end of its work; and it may take others with it. What it did is therefore told from the first to the
 //! last of its own operations, and kept apart from what the others did. Nothing here is a test of its own: the
-//! parameter comes from `kurabe fio`.
+//! parameter comes from `kurabe fio` and `kurabe vdbench`.
+
+mod metrics;
 
 use super::job::{kinds, touches};
-use super::spec::{self, mean, p50, p99, rate};
-use super::task::{Doing, Words, keep_to_cpus};
-use super::{buffers, make_ready, open};
+use super::spec;
+use super::task::{Doing, Words, ask_for, keep_to_cpus};
+use super::{buffers, make_ready, open, pace};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
+use metrics::{LOGGED, METRICS};
 use model::host::HostFacts;
-use model::job::{Directions, IoEngine, Job, Target, Task};
+use model::job::{Directions, IoEngine, Job, Language, Target, Task};
 use model::params::{ParamValue, Params};
-use model::plan::{Plan, Settle, Shape};
-use model::spec::{
-    Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Time,
-};
+use model::plan::{Plan, PlannedCase, Settle, Shape};
+use model::spec::{MetricDef, Nature, ParamDef, ParamKind, Role, Spec};
 use model::units::{Nanos, Unit};
 use std::path::{Path, PathBuf};
 use sys::io::Kind;
@@ -40,7 +41,7 @@ static SPEC: Spec = Spec {
     version: 2,
     nature: Nature::Storage,
     title: "jobs of a job file, at the same time",
-    doc: "Each copy does one job of the list, which `kurabe fio` makes from fio's job files and command lines. Every \
+    doc: "Each copy does one job of the list, which `kurabe fio` and `kurabe vdbench` make from their job files. Every \
           job starts and ends by itself; its rate is what it did over the time from its first to its last operation, \
           and the rates of the jobs are summed. Latencies are those of all jobs together; those of each are kept in \
           the run.",
@@ -55,84 +56,6 @@ static SPEC: Spec = Spec {
     simulated: false,
     on_disk: true,
 };
-
-const fn sum(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
-    rate(quantity, unit, How::Reported(Fold::Sum), doc)
-}
-
-const CLAT: &str = "Time from the return of the submitting call to the completion being seen, of all jobs together.";
-const SYNC: &str =
-    "Time of an fsync or fdatasync call, from submission to completion, of all jobs together.";
-
-/// Rates of one job, in each of the windows in which it worked.
-const fn rates(quantity: &'static str, unit: Unit) -> MetricDef {
-    sum(quantity, unit, RATE_AT).acting(Role::Series)
-}
-
-/// Latencies of one job, in each of the windows in which it worked.
-const fn latencies(quantity: &'static str, doc: &'static str) -> MetricDef {
-    let how = How::Reported(Fold::Sum);
-    MetricDef::time(quantity, MetricClass::LatencyTypical, how, doc).acting(Role::Series)
-}
-
-const RATE_AT: &str =
-    "The series of each job, where a log is asked for: what ended in each window, over its length.";
-const NS_AT: &str =
-    "The series of each job, where a log is asked for: the mean of what ended in each window.";
-const MAX_AT: &str = "The same with the longest of them, where that is asked for.";
-
-/// The series of one direction.
-macro_rules! logged {
-    ($direction:literal) => {
-        [
-            rates(concat!($direction, "_bytes_per_s_at"), Unit::BytesPerSecond),
-            rates(concat!($direction, "_iops_at"), Unit::OpsPerSecond),
-            latencies(concat!($direction, "_slat_ns_at"), NS_AT),
-            latencies(concat!($direction, "_clat_ns_at"), NS_AT),
-            latencies(concat!($direction, "_lat_ns_at"), NS_AT),
-            latencies(concat!($direction, "_slat_ns_max_at"), MAX_AT),
-            latencies(concat!($direction, "_clat_ns_max_at"), MAX_AT),
-            latencies(concat!($direction, "_lat_ns_max_at"), MAX_AT),
-        ]
-    };
-}
-
-/// What logs are made of.
-static LOGGED: [[MetricDef; 8]; 3] = [logged!("read"), logged!("write"), logged!("trim")];
-
-static METRICS: &[MetricDef] = &[
-    sum(
-        "iops",
-        Unit::OpsPerSecond,
-        "Reads, writes and trims of each job over its own time, summed over the jobs.",
-    ),
-    sum(
-        "bw_bytes_per_s",
-        Unit::BytesPerSecond,
-        "Bytes read, written and trimmed by each job over its own time, summed over the jobs.",
-    ),
-    sum("read_iops", Unit::OpsPerSecond, "Reads alone."),
-    sum("write_iops", Unit::OpsPerSecond, "Writes alone."),
-    sum("trim_iops", Unit::OpsPerSecond, "Trims alone."),
-    mean("read_clat_ns_mean", "read_clat", CLAT),
-    p50("read_clat_ns_p50", "read_clat"),
-    p99("read_clat_ns_p99", "read_clat"),
-    mean("write_clat_ns_mean", "write_clat", CLAT),
-    p50("write_clat_ns_p50", "write_clat"),
-    p99("write_clat_ns_p99", "write_clat"),
-    mean("trim_clat_ns_mean", "trim_clat", CLAT),
-    p50("trim_clat_ns_p50", "trim_clat"),
-    p99("trim_clat_ns_p99", "trim_clat"),
-    mean("sync_ns_mean", "sync", SYNC),
-    p50("sync_ns_p50", "sync"),
-    p99("sync_ns_p99", "sync"),
-    MetricDef::time(
-        "cpu_ns_per_op",
-        MetricClass::System,
-        How::TimePerOp(Time::Cpu),
-        "CPU time of this program and of the kernel on its behalf, per operation.",
-    ),
-];
 
 /// Windows of the round; those of each job are its own.
 const WINDOW: Nanos = Nanos::from_millis(500);
@@ -151,6 +74,9 @@ const SLOWEST_SYNC: Nanos = Nanos::from_secs(1);
 /// The same for all of it, however little it is.
 const SLOWEST_AT_LEAST: Nanos = Nanos::from_secs(600);
 
+/// Making a name that a job asks for or removes takes this long at most, on average.
+const SLOWEST_NAME: Nanos = Nanos::from_millis(5);
+
 /// Files are written before the first job begins: this long at least, and as long as their bytes take at
 /// [`LAYOUT_BYTES_PER_S`] beyond that.
 const SETUP_MAX: Nanos = Nanos::from_secs(600);
@@ -164,10 +90,18 @@ pub fn params(tasks: Vec<Task>) -> Params {
         .collect()
 }
 
+/// The jobs of a case; none of a case of another workload.
+pub fn tasks(case: &PlannedCase) -> &[Task] {
+    if case.workload == NAME {
+        case.params.jobs(PARAM)
+    } else {
+        &[]
+    }
+}
+
 /// The files of a plan's jobs that go when it has been carried out, where they are ours.
 pub fn unlinked(plan: &Plan) -> Vec<PathBuf> {
-    let cases = plan.cases.iter().filter(|case| case.workload == NAME);
-    let tasks = cases.flat_map(|case| case.params.jobs(PARAM));
+    let tasks = plan.cases.iter().flat_map(tasks);
     let unlinked = tasks.filter(|task| task.unlinks);
     unlinked
         .flat_map(|task| task.files().map(Path::to_owned))
@@ -181,14 +115,18 @@ impl Workload for Jobs {
 
     fn shape(&self, params: &Params) -> Shape {
         let tasks = params.jobs(PARAM);
-        let longest = |of: fn(&Task) -> Nanos| tasks.iter().map(of).max().unwrap_or_default();
+        let longest = |of: fn(&Task) -> Nanos| longest(tasks, of);
         let bytes: u64 = tasks
             .iter()
-            .filter(|task| task.job.engine != IoEngine::Null)
+            .filter(|task| task.job.engine.has_data())
             .filter_map(|task| task.job.size)
             .fold(0, u64::saturating_add);
+        let names: u64 = tasks.iter().map(|task| task.job.names.count).sum();
+        let names = Nanos(names.saturating_mul(SLOWEST_NAME.0));
         Shape {
-            setup_max: SETUP_MAX.plus(Nanos::from_secs(bytes / LAYOUT_BYTES_PER_S)),
+            setup_max: SETUP_MAX
+                .plus(Nanos::from_secs(bytes / LAYOUT_BYTES_PER_S))
+                .plus(names),
             warmup: Nanos::ZERO,
             measure: longest(expected),
             fixed_work: true,
@@ -199,6 +137,7 @@ impl Workload for Jobs {
                 Settle::None
             },
             window: WINDOW,
+            interval: tasks.iter().find_map(told_every),
             apart: true,
             ends_early: true,
             ..Shape::DEFAULT
@@ -231,6 +170,12 @@ impl Workload for Jobs {
             > 1;
         let applies = |metric: &&MetricDef| {
             let of = metric.quantity.split('_').next().unwrap_or_default();
+            if metric.role == Role::Offered {
+                return tasks.iter().any(|task| task.rate_share.is_some());
+            }
+            if metric.quantity.contains("_lat_") && !tells_lateness(tasks) {
+                return false;
+            }
             let is_rate = metric.unit == Unit::OpsPerSecond;
             match of {
                 "read" => reads && (several || !is_rate),
@@ -270,10 +215,13 @@ impl Workload for Jobs {
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         let index = usize::try_from(place.copy).unwrap_or(usize::MAX);
-        let task = params.jobs(PARAM).get(index).cloned().ok_or_else(|| {
+        let mut task = params.jobs(PARAM).get(index).cloned().ok_or_else(|| {
             let words = "in the list of jobs: it is shorter";
             WorkError::Failed(format!("find job {} {words}", place.copy))
         })?;
+        if let Some(share) = task.rate_share {
+            task.job.rate_iops = Some(pace::part(share, place)?);
+        }
         // Nothing is made for a job whose turn does not come.
         let words = Words::open(&task, place)?;
         if words.end() {
@@ -286,6 +234,29 @@ impl Workload for Jobs {
         };
         Ok(Box::new(doing.by_bytes(by_bytes)))
     }
+}
+
+/// How often a job is told of while it goes on, where its language has intervals.
+fn told_every(task: &Task) -> Option<Nanos> {
+    let has_intervals = task.job.language == Language::Vdbench;
+    task.job.log.filter(|_| has_intervals).map(|log| log.window)
+}
+
+/// When the last of these jobs has ended, where each takes as long as `of` says, behind those that it waits for.
+fn longest(tasks: &[Task], of: fn(&Task) -> Nanos) -> Nanos {
+    let mut ends: Vec<(Option<&String>, Nanos)> = Vec::new();
+    for task in tasks {
+        // A job waits for earlier ones alone.
+        let before = ends
+            .iter()
+            .filter(|(done, _)| done.is_some_and(|done| task.waits_for.contains(done)));
+        let begins = before.map(|(_, end)| *end).max().unwrap_or_default();
+        ends.push((task.done.as_ref(), begins.plus(of(task))));
+    }
+    ends.into_iter()
+        .map(|(_, end)| end)
+        .max()
+        .unwrap_or_default()
 }
 
 /// How many operations a job does until its work is done, and how many bytes they move; `None` where that is not
@@ -310,9 +281,8 @@ fn work(job: &Job) -> Option<(u64, u64)> {
 
 /// Whether a job goes no faster than it was told to.
 fn is_paced(job: &Job) -> bool {
-    let pauses = job.think > Nanos::ZERO || job.pacing.think_iotime > Nanos::ZERO;
-    let rates = job.rate_iops.is_some() || job.pacing.rates != Directions::default();
-    pauses || rates || job.latency_target.is_some()
+    let is_limited = job.pacing.rates != Directions::default();
+    job.is_paced() || is_limited || job.latency_target.is_some()
 }
 
 /// What a job takes, as far as its description tells: its time, or less where its work is over before.
@@ -349,6 +319,12 @@ fn hangs_after(task: &Task) -> Nanos {
     }
 }
 
+/// Whether all jobs have rates, and a language that tells what waiting for a free place adds to a latency.
+fn tells_lateness(tasks: &[Task]) -> bool {
+    let mut jobs = tasks.iter().map(|task| &task.job);
+    jobs.all(|job| job.language == Language::Vdbench && job.is_rated())
+}
+
 /// Whether the windows of a case are bytes per second: where that is what all of its jobs are about.
 fn lead_with_bandwidth(tasks: &[Task]) -> bool {
     let mut jobs = tasks.iter().map(|task| &task.job);
@@ -358,6 +334,7 @@ fn lead_with_bandwidth(tasks: &[Task]) -> bool {
 /// The job on its CPUs, with its files as long as the jobs beside it need them.
 fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     keep_to_cpus(&task.cpus)?;
+    ask_for(&task.process)?;
     // A job has its file for itself: nothing of it is left to other copies.
     let own = Place {
         copy: u32::from(!task.looks_at_file),
@@ -435,6 +412,34 @@ mod tests {
         let mut whole_device = sized(0, 4096);
         whole_device.job.size = None;
         check(&[whole_device], 0, week);
+    }
+
+    #[test]
+    fn jobs_that_wait_for_others_take_the_time_of_both() {
+        let after = |done: &str, waits_for: &[&str], secs: u64| Task {
+            done: Some(done.to_owned()),
+            waits_for: waits_for.iter().map(|word| (*word).to_owned()).collect(),
+            job: Job {
+                start_delay: Nanos::from_secs(secs),
+                ..task().job
+            },
+            ..task()
+        };
+        let tasks = [
+            after("a", &[], 3),
+            after("b", &[], 5),
+            after("c", &["a", "b"], 4),
+            after("d", &["a"], 2),
+            after("e", &["d"], 1),
+        ];
+        assert_eq!(
+            longest(&tasks, |task| task.job.start_delay),
+            Nanos::from_secs(9)
+        );
+        assert_eq!(
+            longest(&tasks[3..], |task| task.job.start_delay),
+            Nanos::from_secs(3)
+        );
     }
 
     #[test]

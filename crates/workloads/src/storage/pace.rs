@@ -25,11 +25,18 @@ pub(super) struct Pace {
 
 /// Operations per second of each copy, where all of them together are to come to so many per cent of what is known.
 pub(super) fn share(percent: u64, place: &Place) -> Result<u64, WorkError> {
+    part(
+        approx(percent) / 100.0 / f64::from(place.copies.max(1)),
+        place,
+    )
+}
+
+/// Operations per second that are such a share of what is known.
+pub(super) fn part(share: f64, place: &Place) -> Result<u64, WorkError> {
     let known = place.known.ok_or_else(|| {
         WorkError::Failed("take a share of what another test came to: nobody knows it".to_owned())
     })?;
-    let all = known * approx(percent) / 100.0;
-    Ok(round_to_u64(all / f64::from(place.copies.max(1))).max(1))
+    Ok(round_to_u64(known * share).max(1))
 }
 
 impl Pace {

@@ -8,7 +8,7 @@ use super::advice::{Advice, hint};
 use super::file::SIZE_LEAST;
 use engine::workload::WorkError;
 use model::host::HostFacts;
-use model::job::{IoEngine, Language, Target, Task};
+use model::job::{Language, Target, Task};
 use model::look::Space;
 use model::units::Bytes;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ struct Needs<'a> {
 
 /// Refuses jobs whose files would together take more than may be taken. Files that are there and long enough take
 /// nothing more.
-pub fn check<'a>(tasks: impl Iterator<Item = &'a Task>) -> Result<(), String> {
+pub fn check<'a>(tasks: impl Iterator<Item = &'a Task>, language: Language) -> Result<(), String> {
     for needs in needs(tasks) {
         let dir = needs.dir.display();
         let space = sys::probe::file_system(needs.dir)
@@ -101,7 +101,7 @@ pub fn check<'a>(tasks: impl Iterator<Item = &'a Task>) -> Result<(), String> {
             free_bytes: space.free_bytes.saturating_add(needs.freed),
             ..space
         };
-        fits(needs, space)?;
+        fits(needs, space).map_err(|why| format!("{why}\n{}", hint(language, Advice::Room)))?;
     }
     Ok(())
 }
@@ -117,19 +117,18 @@ fn fits(needs: Needs<'_>, space: FileSystem) -> Result<(), String> {
         "files together"
     };
     Err(format!(
-        "`{}`: the jobs ask for {files} of {} MiB, and there is room for {} MiB: {}\n{}",
+        "`{}`: the jobs ask for {files} of {} MiB, and there is room for {} MiB: {}",
         needs.dir.display(),
         needs.bytes.div_ceil(1 << 20),
         room >> 20,
-        rule(space),
-        hint(Language::Fio, Advice::Room)
+        rule(space)
     ))
 }
 
 /// What is to be written, file system by file system.
 fn needs<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<Needs<'a>> {
     let mut files: BTreeMap<&Path, u64> = BTreeMap::new();
-    for task in tasks.filter(|task| task.job.engine != IoEngine::Null) {
+    for task in tasks.filter(|task| task.job.engine.has_data()) {
         let own = task.ends_in_files();
         let of_all = &task.file_bytes;
         let each = if of_all.is_empty() { &own } else { of_all };
@@ -168,6 +167,7 @@ fn needs<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<Needs<'a>> {
 mod tests {
     use super::*;
     use crate::storage::task::tests::task;
+    use model::job::IoEngine;
     use model::job::Job;
 
     const M: u64 = 1 << 20;
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((all.files, all.bytes), (3, 12 * M + 8192));
         // A file system may keep a small file beside its blocks.
         assert!(all.freed <= 64 << 10, "{}", all.freed);
-        assert_eq!(check(std::iter::empty()), Ok(()));
+        assert_eq!(check(std::iter::empty(), Language::Fio), Ok(()));
     }
 
     #[test]
@@ -252,11 +252,7 @@ mod tests {
         };
         assert_eq!(fits(needs(1, 5 * GIB), space), Ok(()));
         let why = fits(needs(2, 5 * GIB + 1), space).unwrap_err();
-        for words in [
-            "files together of 5121 MiB",
-            "room for 5120 MiB",
-            "--directory=DIR",
-        ] {
+        for words in ["files together of 5121 MiB", "room for 5120 MiB"] {
             assert!(why.contains(words), "{why}");
         }
     }

@@ -240,7 +240,7 @@ pub(super) const fn rate(
     MetricDef::rate(quantity, unit, MetricClass::Throughput, how, doc)
 }
 
-pub(super) const fn mean(
+pub(crate) const fn mean(
     quantity: &'static str,
     name: &'static str,
     doc: &'static str,
@@ -249,19 +249,19 @@ pub(super) const fn mean(
     MetricDef::time(quantity, MetricClass::LatencyTypical, how, doc)
 }
 
-pub(super) const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
+pub(crate) const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::Of(name, Stat::Quantile(0.5));
     let doc = "Median of the same time.";
     MetricDef::time(quantity, MetricClass::LatencyTypical, how, doc)
 }
 
-pub(super) const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
+pub(crate) const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::Of(name, Stat::Quantile(0.99));
     let doc = "99th percentile of the same time.";
     MetricDef::time(quantity, MetricClass::LatencyTail, how, doc)
 }
 
-const fn p999(quantity: &'static str, name: &'static str) -> MetricDef {
+pub(crate) const fn p999(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::Of(name, Stat::Quantile(0.999));
     let doc = "99.9th percentile of the same time; needs 10,000 operations in a round.";
     MetricDef::time(quantity, MetricClass::LatencyExtreme, how, doc)
@@ -288,6 +288,15 @@ const LAT: &str = "Mean time from before an operation is prepared to its complet
 
 /// The rate that a share of something was.
 pub(super) const RATE: &str = "arriving_iops";
+
+/// The rate that a share of another test's came to.
+pub(super) const ARRIVING: MetricDef = rate(
+    RATE,
+    Unit::OpsPerSecond,
+    How::Setting,
+    "Operations per second and copy that arrived, where that is a share of what another test came to.",
+)
+.acting(Role::Offered);
 
 pub(super) static METRICS: &[MetricDef] = &[
     rate(
@@ -365,13 +374,7 @@ pub(super) static METRICS: &[MetricDef] = &[
          was prepared. What the storage makes operations wait is not in it.",
     ),
     p99("late_ns_p99", "late"),
-    rate(
-        RATE,
-        Unit::OpsPerSecond,
-        How::Setting,
-        "Operations per second and copy that arrived, where that is a share of what another test came to.",
-    )
-    .acting(Role::Offered),
+    ARRIVING,
     MetricDef::time(
         "cpu_ns_per_op",
         MetricClass::System,

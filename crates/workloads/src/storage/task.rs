@@ -4,10 +4,13 @@
 //! CPUs, ends with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be
 //! it in its set-up, is told as far as it came, and the others go on.
 
+use super::idle::Cpus;
 use engine::recorder::{Latencies, Recorder};
 use engine::tick::SoFar;
 use engine::workload::{Body, Finish, Place, WorkError};
-use model::job::{Direction, DiskUse, IoEngine, Mix, Report, Target, Task};
+use model::job::{
+    Direction, DiskUse, IoEngine, MemoryMode, MemoryPolicy, Mix, Process, Report, Target, Task,
+};
 use model::num::approx;
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -16,6 +19,8 @@ use std::path::Path;
 use sys::clock::monotonic;
 use sys::io::counters::{self, DeviceIo};
 use sys::io::flag::SharedFlag;
+use sys::memory::numa::{self, Policy};
+use sys::priority;
 use sys::tree::Tree;
 
 /// An error with the name of the job: of several at the same time one fails first.
@@ -37,6 +42,35 @@ pub(super) fn keep_to_cpus(cpus: &[u32]) -> Result<(), WorkError> {
         .map_err(|error| WorkError::Unsupported(format!("keep to CPUs {cpus:?}: {error}")))
 }
 
+/// Gives this process the priorities and the memory that a job asks for.
+pub(super) fn ask_for(process: &Process) -> Result<(), WorkError> {
+    let said = |what: String, done: std::io::Result<()>| {
+        done.map_err(|error| WorkError::Unsupported(format!("{what}: {error}")))
+    };
+    if process.nice != 0 {
+        let nice = process.nice;
+        said(
+            format!("have the priority {nice}"),
+            priority::set_nice(nice),
+        )?;
+    }
+    if let Some((class, level)) = process.io_priority {
+        let what = format!("have the I/O priority {level} of class {class}");
+        said(what, priority::set_io(class, level))?;
+    }
+    if let Some(MemoryPolicy { mode, nodes }) = &process.memory {
+        let from = match mode {
+            MemoryMode::Local => Policy::Local,
+            MemoryMode::Prefer => Policy::Prefer,
+            MemoryMode::Bind => Policy::Bind,
+            MemoryMode::Interleave => Policy::Interleave,
+        };
+        let what = format!("take memory of NUMA nodes {nodes:?}");
+        said(what, numa::set_policy(from, nodes))?;
+    }
+    Ok(())
+}
+
 /// A job at work.
 pub(super) struct Doing {
     task: Task,
@@ -46,6 +80,7 @@ pub(super) struct Doing {
     /// Why it ended before its time.
     failed: Option<WorkError>,
     disk: Option<Disk>,
+    cpus: Option<Cpus>,
     /// The monotonic clock at the first batch, and after the last one.
     entered: u64,
     left: u64,
@@ -67,12 +102,14 @@ impl Doing {
         if let Some(disk) = &mut disk {
             disk.begin();
         }
+        let cpus = task.looks_at_cpus.then(Cpus::begin);
         Self {
             task,
             inner,
             words,
             failed: None,
             disk,
+            cpus,
             entered: 0,
             left: 0,
             counts_from: None,
@@ -112,6 +149,9 @@ impl Doing {
     }
 
     fn end(&self) {
+        if let Some(word) = &self.words.done {
+            word.raise();
+        }
         let counts = !self.task.ends_on_error || self.failed.is_some();
         if let Some(word) = self.words.ends.as_ref().filter(|_| counts) {
             word.raise();
@@ -122,12 +162,17 @@ impl Doing {
 /// The word that ends all jobs of the pass, those that have not begun among them.
 pub const EVERYTHING: &str = "over-everything";
 
+/// How often a job that waits for others looks whether they have ended.
+const LOOKS_EVERY_NS: u64 = 1_000_000;
+
 /// The words of one job: flags that it shares with the others, in a directory of the round, or of the run where they
 /// are for later rounds too.
 #[derive(Debug)]
 pub(super) struct Words {
     ends: Option<SharedFlag>,
     ends_with: Vec<SharedFlag>,
+    done: Option<SharedFlag>,
+    waits_for: Vec<SharedFlag>,
 }
 
 impl Words {
@@ -145,7 +190,17 @@ impl Words {
         Ok(Self {
             ends: task.ends.as_ref().map(open).transpose()?,
             ends_with: task.ends_with.iter().map(open).collect::<Result<_, _>>()?,
+            done: task.done.as_ref().map(open).transpose()?,
+            waits_for: task.waits_for.iter().map(open).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Waits until all have ended that come before this job, or something ends it.
+    fn wait(&self) {
+        let may_go = || self.waits_for.iter().all(SharedFlag::is_raised);
+        while !may_go() && !self.end() && sys::signal::interrupted().is_none() {
+            sys::clock::sleep(LOOKS_EVERY_NS);
+        }
     }
 
     /// Whether a job has ended that takes this one with it.
@@ -170,6 +225,9 @@ impl Body for Nothing {
 impl Body for Doing {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
         if self.entered == 0 {
+            if self.failed.is_none() {
+                self.words.wait();
+            }
             self.enter();
         }
         let is_stopped = sys::signal::interrupted().is_some();
@@ -190,6 +248,9 @@ impl Body for Doing {
             self.entered = self.left;
             if let Some(disk) = &mut self.disk {
                 disk.begin();
+            }
+            if let Some(cpus) = &mut self.cpus {
+                cpus.again();
             }
         }
         Ok(done)
@@ -220,6 +281,7 @@ impl Body for Doing {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let disk = self.disk.as_ref().and_then(Disk::end);
+        let idle = self.cpus.as_ref().and_then(Cpus::end);
         let finish = self.inner.finish();
         let mut finish = finish.unwrap_or_else(|error| Finish {
             failed: Some(error),
@@ -232,7 +294,9 @@ impl Body for Doing {
             self.end();
         }
         finish.failed.clone_from(&self.failed);
-        finish.job.get_or_insert_default().disk = disk;
+        let told = finish.job.get_or_insert_default();
+        told.disk = disk;
+        told.idle = idle;
         beside_others(&mut finish, self.task.job.pattern.mix, self.wall());
         Ok(finish)
     }

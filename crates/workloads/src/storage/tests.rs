@@ -1,10 +1,12 @@
 //! Jobs on a small file: what they do, what they leave, and what they report.
 
+use super::pace::Pace;
 use super::*;
 use crate::os::testing;
 use engine::recorder::Recorder;
 use engine::workload::Finish;
-use model::job::{Arrivals, Mix, Pattern};
+use model::job::{Arrivals, Mix, Pattern, Redundancy};
+use model::num::approx;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -398,7 +400,7 @@ fn impossible_jobs_are_refused_in_words() {
         ),
         (
             &[("ioengine", "psync"), ("iodepth", "2")],
-            "psync and pvsync2 do one operation at a time",
+            "psync, pvsync2 and mmap do one operation at a time",
         ),
         (
             &[("bs", "1G"), ("size", "1G"), ("iodepth", "32")],

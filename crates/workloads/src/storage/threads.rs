@@ -2,13 +2,14 @@
 //! with `numjobs`. What they found is put together in the end.
 
 use super::file;
+use super::open_one;
+use super::parts::files;
 use super::records::amounts;
 use super::watch::Watch;
-use super::{files, open_one};
 use engine::recorder::Recorder;
 use engine::tick::SoFar;
 use engine::workload::{Body, Finish, Place, WorkError};
-use model::job::{IoEngine, Job};
+use model::job::Job;
 use model::rng::Rng;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -54,10 +55,10 @@ pub(super) fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError>
     // The caller's first: it lays the file out.
     let own = open_one(&one, &of_thread(0), false)?;
     let first = of_thread(0);
-    let watched = if job.engine == IoEngine::Null {
-        None
-    } else {
+    let watched = if job.engine.has_data() {
         Some(file::open(&one, &files(&one, &first)?[0], &first)?)
+    } else {
+        None
     };
     let failed = Arc::new(AtomicBool::new(false));
     let ticks = Arc::new(AtomicU32::new(0));

@@ -1,14 +1,17 @@
 //! Blocks that can be checked when they are read back: which block they are, which writing they are from, and a
 //! checksum of every byte.
 //!
-//! A stamped block begins with a header and holds data of its own behind it. What is found on reading is told apart:
-//! bytes that changed, a whole block from another place, and a block from an earlier writing (a write that was
-//! acknowledged and lost). With a pattern the block is the pattern repeated, without a header, and only the bytes can
-//! be judged.
+//! A stamped block begins with a header and holds data of its own behind it. The header is that of fio, so that what
+//! one of the two wrote the other can check; it was learned from blocks that fio 3.33 wrote. Where fio keeps the time
+//! of the writing, here its number stands. What is found on reading is told apart: bytes that changed, a whole block
+//! from another place, and a block from an earlier writing (a write that was acknowledged and lost). With a pattern the
+//! block is the pattern repeated, without a header, and only the bytes can be judged.
+
+mod sums;
 
 use super::full::repeat;
 use model::job::{HEADER, VerifyMethod};
-use sha2::Digest;
+use std::ops::Range;
 
 /// What is wrong with a block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +32,16 @@ pub(super) enum Damage {
         found: u64,
         /// The writing it should be from.
         expected: u64,
+    },
+    /// It was written for another check.
+    #[error(
+        "its header is of method {} and {} bytes, and not of method {} and {}", found.0, found.1, expected.0, expected.1
+    )]
+    Other {
+        /// fio's number of the method, and the length of the block, that its header tells.
+        found: (u64, u64),
+        /// Those that are asked for.
+        expected: (u64, u64),
     },
     /// Its bytes are not those that were written.
     #[error(
@@ -52,21 +65,45 @@ pub(super) enum Damage {
     },
 }
 
-/// `kurabe` and the layout's version, in ASCII.
-const MAGIC: [u8; 8] = *b"kurabe1\0";
-/// Where they stand in a header, behind the magic.
-const OFFSET: std::ops::Range<usize> = 8..16;
-const WRITING: std::ops::Range<usize> = 16..24;
-const SUM: std::ops::Range<usize> = 24..56;
+/// What every header begins with, its first two bytes.
+const MAGIC: u16 = 0xacca;
+/// The other parts of a header: which method, how many bytes of block, where, which writing, and its own checksum.
+const METHOD: Range<usize> = 2..4;
+const LENGTH: Range<usize> = 4..8;
+const OFFSET: Range<usize> = 16..24;
+/// Two words in which fio keeps a time, and nobody reads it.
+const WRITING: [Range<usize>; 2] = [24..28, 28..32];
+/// The number of the job, and of its operation.
+const JOB: Range<usize> = 32..34;
+const OPERATION: Range<usize> = 34..36;
+const OWN_SUM: Range<usize> = 36..40;
 
 /// Blocks that can be checked.
 pub(super) trait Checked {
     /// Makes `block`, at `offset` of its file and written for the time number `writing`, a block that can be checked.
-    /// What it holds behind the header stays. A block shorter than [`HEADER`] is left as it is.
+    /// What it holds behind the header stays. A block shorter than its header is left as it is.
     fn stamp(&self, block: &mut [u8], offset: u64, writing: u64);
 
     /// Judges `block`, read from `offset`. `writing` is the writing that it must be from, where that is known.
     fn check(&self, block: &[u8], offset: u64, writing: Option<u64>) -> Result<(), Damage>;
+}
+
+/// fio's number of a method.
+const fn number(method: &VerifyMethod) -> u16 {
+    match method {
+        VerifyMethod::Nothing | VerifyMethod::Pattern(_) => 0,
+        VerifyMethod::Meta => 1,
+        VerifyMethod::Md5 => 2,
+        VerifyMethod::Crc64 => 3,
+        VerifyMethod::Crc32 => 4,
+        VerifyMethod::Crc32c => 5,
+        VerifyMethod::Crc16 => 7,
+        VerifyMethod::Crc7 => 8,
+        VerifyMethod::Sha256 => 9,
+        VerifyMethod::Sha512 => 10,
+        VerifyMethod::Xxhash => 15,
+        VerifyMethod::Sha1 => 16,
+    }
 }
 
 impl Checked for VerifyMethod {
@@ -75,50 +112,65 @@ impl Checked for VerifyMethod {
             repeat(pattern, block);
             return;
         }
-        if block.len() < HEADER {
+        let len = block.len();
+        let Some((header, data)) = block.split_at_mut_checked(self.header()) else {
+            return;
+        };
+        if header.is_empty() {
             return;
         }
-        block[..8].copy_from_slice(&MAGIC);
-        block[OFFSET].copy_from_slice(&offset.to_le_bytes());
-        block[WRITING].copy_from_slice(&writing.to_le_bytes());
-        let sum = sum(self, block);
-        block[SUM].copy_from_slice(&sum);
+        header[..HEADER].fill(0);
+        let mut put = |place: &Range<usize>, bytes: &[u8]| {
+            header[place.clone()].copy_from_slice(&bytes[..place.len()]);
+        };
+        put(&(0..METHOD.start), &MAGIC.to_le_bytes());
+        put(&METHOD, &number(self).to_le_bytes());
+        put(&LENGTH, &(len as u64).to_le_bytes());
+        put(&OFFSET, &offset.to_le_bytes());
+        put(&WRITING[0], &(writing >> 32).to_le_bytes());
+        put(&WRITING[1], &writing.to_le_bytes());
+        put(&JOB, &1_u16.to_le_bytes());
+        put(&OPERATION, &writing.wrapping_sub(1).to_le_bytes());
+        let own = sums::crc32c(&header[..OWN_SUM.start]);
+        header[OWN_SUM].copy_from_slice(&own.to_le_bytes());
+        header[HEADER..].copy_from_slice(sums::sum(self, data).bytes());
     }
 
     fn check(&self, block: &[u8], offset: u64, writing: Option<u64>) -> Result<(), Damage> {
-        if let Self::Pattern(pattern) = self {
-            let odd = block
-                .iter()
-                .zip(pattern.iter().cycle())
-                .position(|(byte, expected)| byte != expected);
-            return match odd {
-                None => Ok(()),
-                Some(at) => Err(Damage::Byte {
-                    at,
-                    found: block[at],
-                    expected: pattern[at % pattern.len()],
-                }),
-            };
+        match self {
+            Self::Pattern(pattern) => return check_pattern(pattern, block),
+            Self::Nothing => return Ok(()),
+            _ => {}
         }
-        if block.len() < HEADER || block[..8] != MAGIC {
+        let Some((header, data)) = block.split_at_checked(self.header()) else {
+            return Err(Damage::NoHeader);
+        };
+        let read = |place: &Range<usize>| {
+            let mut bytes = [0; 8];
+            bytes[..place.len()].copy_from_slice(&header[place.clone()]);
+            u64::from_le_bytes(bytes)
+        };
+        if read(&(0..METHOD.start)) != u64::from(MAGIC) {
             return Err(Damage::NoHeader);
         }
-        let sum = sum(self, block);
-        if sum[..] != block[SUM] {
-            let head = |sum: &[u8]| {
-                sum.first_chunk()
-                    .map_or(0, |head| u64::from_be_bytes(*head))
-            };
-            return Err(Damage::Checksum {
-                found: head(&sum),
-                expected: head(&block[SUM]),
-            });
+        let own = sums::crc32c(&header[..OWN_SUM.start]).to_le_bytes();
+        if own != header[OWN_SUM] {
+            return Err(differ(&own, &header[OWN_SUM]));
         }
-        let found = number(&block[OFFSET]);
+        let found = (read(&METHOD), read(&LENGTH));
+        let expected = (u64::from(number(self)), block.len() as u64);
+        if found != expected {
+            return Err(Damage::Other { found, expected });
+        }
+        let sum = sums::sum(self, data);
+        if *sum.bytes() != header[HEADER..] {
+            return Err(differ(sum.bytes(), &header[HEADER..]));
+        }
+        let found = read(&OFFSET);
         if found != offset {
             return Err(Damage::Misplaced { found });
         }
-        let found = number(&block[WRITING]);
+        let found = (read(&WRITING[0]) << 32) | read(&WRITING[1]);
         match writing {
             Some(expected) if expected != found => Err(Damage::Stale { found, expected }),
             _ => Ok(()),
@@ -126,32 +178,32 @@ impl Checked for VerifyMethod {
     }
 }
 
-/// The checksum of everything but the place of the checksum itself, filled up with zeros.
-fn sum(method: &VerifyMethod, block: &[u8]) -> [u8; 32] {
-    let (head, tail) = (&block[..SUM.start], &block[SUM.end..]);
-    let mut sum = [0; 32];
-    match method {
-        VerifyMethod::Crc32c => {
-            let crc = crc32c::crc32c_append(crc32c::crc32c(head), tail);
-            sum[..4].copy_from_slice(&crc.to_le_bytes());
-        }
-        VerifyMethod::Md5 => {
-            let whole = md5::Md5::new().chain_update(head).chain_update(tail);
-            sum[..16].copy_from_slice(&whole.finalize());
-        }
-        VerifyMethod::Sha256 => {
-            let whole = sha2::Sha256::new().chain_update(head).chain_update(tail);
-            sum.copy_from_slice(&whole.finalize());
-        }
-        VerifyMethod::Pattern(_) => {}
-    }
-    sum
+fn check_pattern(pattern: &[u8], block: &[u8]) -> Result<(), Damage> {
+    let odd = block
+        .iter()
+        .zip(pattern.iter().cycle())
+        .position(|(byte, expected)| byte != expected);
+    odd.map_or(Ok(()), |at| {
+        Err(Damage::Byte {
+            at,
+            found: block[at],
+            expected: pattern[at % pattern.len()],
+        })
+    })
 }
 
-fn number(bytes: &[u8]) -> u64 {
-    bytes
-        .first_chunk()
-        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+/// What two sums that differ are told as.
+fn differ(found: &[u8], expected: &[u8]) -> Damage {
+    let head = |sum: &[u8]| {
+        let mut bytes = [0; 8];
+        let len = sum.len().min(8);
+        bytes[..len].copy_from_slice(&sum[..len]);
+        u64::from_be_bytes(bytes)
+    };
+    Damage::Checksum {
+        found: head(found),
+        expected: head(expected),
+    }
 }
 
 #[cfg(test)]
@@ -159,12 +211,19 @@ mod tests {
     use super::*;
     use model::rng::Rng;
 
-    fn methods() -> [VerifyMethod; 4] {
+    /// Those that find every flipped bit of data, and the pattern.
+    fn methods() -> [VerifyMethod; 10] {
         let pattern = VerifyMethod::Pattern(vec![0xde, 0xad, 0xbe, 0xef, 0x01]);
         [
+            VerifyMethod::Crc7,
+            VerifyMethod::Crc16,
+            VerifyMethod::Crc32,
             VerifyMethod::Crc32c,
+            VerifyMethod::Crc64,
+            VerifyMethod::Xxhash,
             VerifyMethod::Md5,
-            VerifyMethod::Sha256,
+            VerifyMethod::Sha1,
+            VerifyMethod::Sha512,
             pattern,
         ]
     }
@@ -197,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_block_in_the_wrong_place_and_a_lost_write_are_told_apart() {
-        for method in &methods()[..3] {
+        for method in &methods()[..9] {
             let block = stamped(method, 4096, 8192, 3);
             let misplaced = Damage::Misplaced { found: 8192 };
             assert_eq!(method.check(&block, 4096, Some(3)), Err(misplaced));
@@ -212,10 +271,48 @@ mod tests {
     }
 
     #[test]
-    fn checksums_are_the_published_ones() {
-        // RFC 3720 B.4: CRC-32C of 32 bytes of zeros. RFC 1321 A.5 and FIPS 180-4: MD5 and SHA-256 of "abc".
-        assert_eq!(crc32c::crc32c(&[0; 32]), 0x8a91_36aa);
-        assert_eq!(md5::Md5::digest(b"abc")[..4], [0x90, 0x01, 0x50, 0x98]);
-        assert_eq!(sha2::Sha256::digest(b"abc")[..4], [0xba, 0x78, 0x16, 0xbf]);
+    fn the_headers_are_those_of_fio() {
+        // The second block of a file that fio 3.33 wrote with `verify=crc32c verify_pattern=0x5a bs=4k`.
+        let header: [u8; 44] = [
+            0xca, 0xac, 0x05, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0xab, 0xde, 0x48, 0x0a, 1, 0, 1, 0, 0x3e, 0x37, 0x40, 0x82, 0x93, 0x53,
+            0x70, 0x37,
+        ];
+        let mut block = vec![0x5a; 4096];
+        block[..header.len()].copy_from_slice(&header);
+        let method = VerifyMethod::Crc32c;
+        assert_eq!(method.check(&block, 4096, None), Ok(()));
+        method.stamp(&mut block, 4096, 0x0a48_deab);
+        // The operation of that number, and the checksum of the header with it.
+        assert_eq!(
+            (&block[..34], &block[40..44]),
+            (&header[..34], &header[40..])
+        );
+    }
+
+    #[test]
+    fn what_is_no_block_of_this_check_is_said() {
+        let block = stamped(&VerifyMethod::Crc32c, 4096, 0, 1);
+        let other = Damage::Other {
+            found: (5, 4096),
+            expected: (2, 4096),
+        };
+        assert_eq!(VerifyMethod::Md5.check(&block, 0, None), Err(other));
+        let halves = block[..2048].to_vec();
+        let half = VerifyMethod::Crc32c.check(&halves, 0, None).unwrap_err();
+        assert_eq!(
+            half.to_string(),
+            "its header is of method 5 and 4096 bytes, and not of method 5 and 2048"
+        );
+        assert_eq!(VerifyMethod::Nothing.check(&[1, 2], 7, None), Ok(()));
+        let mut meta = stamped(&VerifyMethod::Meta, 512, 512, 1);
+        meta[100] ^= 1;
+        assert_eq!(
+            VerifyMethod::Meta.check(&meta, 512, Some(1)),
+            Ok(()),
+            "data is not looked at"
+        );
+        meta[17] ^= 1;
+        assert!(VerifyMethod::Meta.check(&meta, 512, Some(1)).is_err());
     }
 }

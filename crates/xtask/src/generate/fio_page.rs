@@ -30,17 +30,34 @@ This page is generated from the program by `cargo xtask gen`.
 
 What was found by running fio 3.33 beside this program on the same jobs, and is meant:
 
-* Files are written whole before the jobs begin, those of write jobs too, so that no place is measured that was never
-  written. Ranges that a job gave back are written again before the next job. fio trims devices alone; here trims of a
-  file give its blocks back to the file system.
+* Files that are read are written whole before the jobs begin, so that no place is measured that was never written.
+  Those that a job only writes get room and nothing more, as in fio: the first write of each place then changes metadata
+  too, which a disk that is synced after every write feels (the check of etcd's documentation). A second run finds the
+  file written and is faster, in fio as here; `overwrite=1` writes it before. With `--passes` the first round alone
+  meets a new file. Ranges that a job gave back are written again before the next job that reads. fio trims devices
+  alone; here trims of a file give its blocks back to the file system.
 * A file that somebody else made is neither written to nor made longer; a section whose name or
-  `filename_format` leads out of its directory (`[../x]`) is refused, and directories are not made. The files of all
-  jobs together take half of what is free at most.
+  `filename_format` leads out of its directory (`[../x]`) is refused. Directories that are missing on the way to a file
+  are made, as in fio; those in which nothing came to lie go again. The files of all jobs together take half of what is
+  free at most.
 * `verify_only`, and `verify` of a job that only reads, want files that are there. fio makes them, and finds them wrong.
+* The header of `verify` is fio's, and either checks what the other wrote, but for `verify=sha512`: fio 3.33 keeps no
+  checksum there, and finds no damage (a byte that was changed inside of such a block passes). Here it is the real one;
+  fio takes blocks of ours for damaged, and the other way round. In `verify=sha256` fio keeps 64 bits of the checksum
+  and the end of the data; that is done here too. Where fio's header has the time of a write, ours has its number. With
+  a `verify_interval` below the block size fio 3.33 overlooks damage in some intervals; here each is checked.
+* `ioengine=mmap`: a page that the device cannot read, and a file that becomes shorter meanwhile, end the process with
+  SIGBUS, as in fio. The job is told as failed, without what it had done.
+* `iodepth_batch_complete_min=0` looks for completions without waiting, and keeps the queue full. fio 3.33 has one
+  operation under way then, whatever the depth, unless `iodepth_batch_complete_max` says more. The null engine has as
+  many under way as `iodepth` says; fio's has one.
 * Clones of a random mix with several sizes do all of their region: an operation is cut where it would meet a block that
   has come already. fio ends earlier.
 * Of a full queue an eighth, and at most two, of the operations are taken at a time and begun again in one call; fio
-  takes one. `iodepth_batch=1` and `iodepth_batch_complete_max=1` do that here too.
+  takes one. Where a job says anything of batches (`iodepth_batch`, `iodepth_batch_complete_min`,
+  `iodepth_batch_complete_max`, `iodepth_low`) the others are as in fio, and `iodepth_batch=1` is fio's own way.
+* The engines on names (`filecreate` and its like) work on names of the run's own, in a directory that is made in
+  `directory` and removed after the round, and all jobs of a run share it. fio leaves its files where they are.
 * A `runtime` of a few microseconds does one operation; fio does one or none.
 * Operations that failed and were let pass (`continue_on_error`) are not among `total_ios`. As in fio the exit code is 0
   then, and `error`, `total_err` and `first_error` tell them.
@@ -49,6 +66,15 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
   engine; fio's libaio and io_uring let it pass. No figure of such a round counts in an interval or a comparison.
 * `--output` replaces an empty file and an earlier report, of kurabe or fio, and refuses any other file; fio writes over
   it. The report takes its place when it is whole.
+* Standard error stays empty where all went well and it is no terminal, as fio's does. What fio says on standard output
+  (`note: ...`), and what this program has to say of its figures, stands under the key `kurabe` of the JSON, with the id
+  of the run and the files that stay; `--verbose` says it on standard error. Errors are always said there.
+* The text has fio's lines. The line of the version names this program behind fio's version, `err=` has the kernel's
+  words for an error and no place in fio's source, the last number of `issued rwts` counts fdatasync too, the sums of
+  `unified_rw_reporting=both` are sums, and bandwidths of a steady state have both units right.
+* `idle-prof` counts the kernel's idle ticks of 10 ms, and takes no time of the CPUs for it; of jobs that are shorter
+  nothing is told.
+* `ioscheduler` is set back after the jobs.
 * Rates are exact also where `runtime`, in whole milliseconds and at least 1, is too coarse to divide by.
 * The sync of `end_fsync` is counted with the others, and so are those of `fdatasync`.
 * Exit codes are those of kurabe: 2 for what is wrong in a job, 3 for what this machine cannot do, 4 where a job failed,
@@ -93,8 +119,28 @@ pub(crate) fn page() -> String {
     for table in options::OPTIONS {
         theme(&mut page, table);
     }
+    engines(&mut page);
     program(&mut page);
     page
+}
+
+fn engines(page: &mut String) {
+    push(
+        page,
+        "\n## Engines\n\n| Engine | Status | What it is |\n|---|---|---|\n",
+    );
+    for engine in options::engines::ENGINES {
+        let names: Vec<String> = engine
+            .names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let (status, what) = match engine.refusal() {
+            None => ("supported", format!("{}.", engine.doc)),
+            Some(why) => ("refused", format!("{}. Refused: {why}.", engine.doc)),
+        };
+        row(page, &[names.join(", "), status.to_owned(), what]);
+    }
 }
 
 fn theme(page: &mut String, table: &Table) {
@@ -258,9 +304,16 @@ mod tests {
 
     #[test]
     fn every_row_has_the_cells_of_its_table() {
-        for line in page().lines().filter(|line| line.starts_with("| ")) {
-            let bars = line.replace("\\|", "").matches('|').count();
-            assert!(bars == 6 || bars == 5, "{line}");
+        let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+        let mut of_table = 0;
+        for line in page().lines() {
+            let is_row = line.starts_with('|');
+            of_table = match (is_row, of_table) {
+                (false, _) => 0,
+                (true, 0) => bars(line),
+                (true, known) => known,
+            };
+            assert!(!is_row || bars(line) == of_table, "{line}");
         }
     }
 }

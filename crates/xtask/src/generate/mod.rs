@@ -7,6 +7,7 @@ mod command_line;
 mod fio_page;
 pub(crate) mod licences;
 mod tests_page;
+mod vdbench_page;
 
 use anyhow::{Context, bail};
 use report::json::schema;
@@ -64,6 +65,7 @@ fn files(root: &Path) -> anyhow::Result<Files> {
     let mut files = Files::new();
     files.insert("docs/tests.md".to_owned(), tests_page::page(workloads::ALL));
     files.insert("docs/fio.md".to_owned(), fio_page::page());
+    files.insert("docs/vdbench.md".to_owned(), vdbench_page::page());
     for (name, schema) in schema::files() {
         files.insert(format!("docs/schema/{name}"), schema);
     }

@@ -2,6 +2,7 @@
 addEventListener("load", function () {
   var rules = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"] };
   var wrong = [], passed = 0;
+  document.querySelectorAll(".part").forEach(function (one) { one.style.contentVisibility = "visible"; });
   document.querySelectorAll("details").forEach(function (one) { one.open = true; });
   function look(lang, theme) {
     document.getElementById("lang-" + lang).click();

@@ -52,6 +52,11 @@
   }
   addEventListener("load", function () {
     var root = document.documentElement;
+    // Parts far below are laid out when they are scrolled to: here all of them are.
+    document.querySelectorAll(".part").forEach(function (one) {
+      check(getComputedStyle(one).contentVisibility === "auto", "a part far below is laid out at once");
+      one.style.contentVisibility = "visible";
+    });
     [["en", "ja"], ["ja", "en"]].forEach(function (pair) {
       choose("lang-" + pair[0]);
       check(isShown(pair[0]) && !isShown(pair[1]), "not in " + pair[0] + " alone");

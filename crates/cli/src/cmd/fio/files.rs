@@ -3,10 +3,10 @@
 //! Whether one may be written is decided where it is opened; here is only what the language says: files that may not be
 //! made, and files that go away at the end. Only files with our mark are removed.
 
+use crate::directory::parent;
 use crate::exit::{Exit, failure};
 use dialects::fio::Job;
 use dialects::fio::{Found, Plan, names_device};
-use model::job::IoEngine;
 use report::number::counted;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
@@ -29,38 +29,71 @@ pub(super) fn find(path: &str) -> Result<Found, String> {
         let file = there.filter(std::fs::Metadata::is_file);
         file.map(|file| file.len())
     };
+    let space = parent(path.as_ref()).and_then(|dir| workloads::storage::space::taken(&dir, None));
+    // Others need some of it until the file is made.
+    let room = |bytes: u64| (bytes - bytes / 64) >> 20 << 20;
     Ok(Found {
         path: std::path::absolute(path).map_err(|error| error.to_string())?,
         is_device,
         length_bytes,
+        room_bytes: space.filter(|_| !is_device).map(|space| room(space.room.0)),
     })
 }
 
 /// The jobs that use files, with each of their files.
-fn used(plan: &Plan) -> impl Iterator<Item = (&Job, &str)> {
+pub(super) fn used(plan: &Plan) -> impl Iterator<Item = (&Job, &str)> {
     plan.jobs().flat_map(used_by)
 }
 
 fn used_by(job: &Job) -> impl Iterator<Item = (&Job, &str)> {
-    let is_real = job.does.engine != IoEngine::Null;
+    let is_real = job.does.engine.has_data();
     let files = job.target.files.iter().filter(move |_| is_real);
     files.map(move |path| (job, path.as_str()))
 }
 
-/// The directory of the first file that is none of a device.
+/// The directory of the first file that is none of a device, or of the first job on names, whose files lie in the run's
+/// own directory there.
 pub(super) fn directory_of_first(plan: &Plan) -> Option<PathBuf> {
-    let (_, path) = used(plan).find(|(_, path)| !names_device(path))?;
-    let parent = Path::new(path).parent()?;
-    let parent = if parent.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        parent
+    let on_names = plan.jobs().find_map(directory_of_names);
+    let used = || used(plan).find(|(_, path)| !names_device(path));
+    on_names.or_else(|| parent(used()?.1.as_ref()))
+}
+
+/// Where the names of a job are to be; `None` for jobs about data.
+fn directory_of_names(job: &Job) -> Option<PathBuf> {
+    let first = job.target.files.first();
+    parent(first.filter(|_| job.does.engine.is_on_names())?.as_ref())
+}
+
+/// Refuses jobs on names in several directories: the run has one of its own for all of them.
+fn check_names(plan: &Plan) -> anyhow::Result<()> {
+    let mut jobs = plan
+        .jobs()
+        .filter_map(|job| Some((job, directory_of_names(job)?)));
+    let Some((_, first)) = jobs.next() else {
+        return Ok(());
     };
-    Some(parent.to_owned())
+    let same = |dir: &Path| match (dir.canonicalize(), first.canonicalize()) {
+        (Ok(dir), Ok(first)) => dir == first,
+        _ => dir == first,
+    };
+    match jobs.find(|(_, dir)| !same(dir)) {
+        None => Ok(()),
+        Some((job, dir)) => {
+            let (first, dir) = (first.display(), dir.display());
+            let text = format!(
+                "{}: job `{}`: its names are to be in `{dir}`, and those of the first job in `{first}`",
+                job.place, job.name
+            );
+            let hint = "names of all jobs lie in one directory of the run's own: one run for each `directory`";
+            Err(failure(Exit::Usage, text, Some(hint)))
+        }
+    }
 }
 
 /// Refuses files that could not be made as the job says, or that nobody will have written before they are checked.
 pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
+    check_names(plan)?;
     // What jobs before the last stonewall make, and what those behind it do.
     let (mut made, mut fresh) = (BTreeSet::new(), BTreeSet::new());
     for group in &plan.groups {

@@ -1,8 +1,8 @@
 //! `--help`, `--version`, `--cmdhelp` and `--enghelp` of `kurabe fio`, from the tables that its reader uses.
 
-use super::own;
+use super::{own, results};
 use crate::exit::{Exit, failure};
-use dialects::fio::options::{self, OptionDef, Standing};
+use dialects::fio::options::{self, OptionDef, Standing, engines};
 use dialects::fio::{PROGRAM, Request};
 use report::page::{Block, list};
 use report::{Style, render};
@@ -23,7 +23,10 @@ pub(super) fn answer(request: &Request, style: Style) -> anyhow::Result<Option<S
         Request::Version => version(),
         Request::OptionHelp(name) if name == "all" => render::text(&[all_options()], style),
         Request::OptionHelp(name) => one_option(name)?,
-        Request::EngineHelp(None) => render::text(&[engines()], style),
+        Request::Calibrate => dialects::fio::output::calibration(results::micros(
+            workloads::storage::idle::unit_work(),
+        )),
+        Request::EngineHelp(None) => render::text(&[engine_list()], style),
         Request::EngineHelp(Some(name)) => one_engine(name)?,
         Request::Run | Request::ParseOnly | Request::ShowCommand => return Ok(None),
     }))
@@ -108,41 +111,23 @@ fn explain(def: &OptionDef) -> String {
     text
 }
 
-/// Engines with what they are.
-const ENGINES: &[(&str, &str)] = &[
-    ("io_uring", "io_uring_enter: many operations at a time"),
-    (
-        "libaio",
-        "io_submit and io_getevents: many operations at a time",
-    ),
-    (
-        "null",
-        "nothing is transferred: what the program itself costs",
-    ),
-    ("psync", "pread and pwrite, one at a time; the default"),
-    ("pvsync", "preadv2 and pwritev2, one at a time"),
-    (
-        "pvsync2",
-        "preadv2 and pwritev2, one at a time; can poll (hipri)",
-    ),
-    ("sync", "pread and pwrite, one at a time"),
-    ("vsync", "preadv2 and pwritev2, one at a time"),
-];
-
-fn engines() -> Block {
-    let row = |(name, what): &(&str, &str)| vec![(*name).to_owned(), (*what).to_owned()];
-    list::described(ENGINES.iter().map(row).collect())
+fn engine_list() -> Block {
+    let row = |engine: &engines::Engine| vec![engine.names[0].to_owned(), engine.doc.to_owned()];
+    list::described(engines::available().map(row).collect())
 }
 
 fn one_engine(name: &str) -> anyhow::Result<String> {
     let name = name.split(',').next().unwrap_or(name);
-    let found = ENGINES.iter().find(|(engine, _)| *engine == name);
-    let (engine, what) = found.ok_or_else(|| {
+    let refused = |why: &str| {
         failure(
             Exit::Usage,
-            format!("explain engine `{name}`: there is none of that name"),
-            Some("`kurabe fio --enghelp` lists them"),
+            format!("explain engine `{name}`: {why}"),
+            Some("`kurabe fio --enghelp` lists those that are here"),
         )
-    })?;
-    Ok(format!("{engine}: {what}\n"))
+    };
+    let engine = engines::engine(name).ok_or_else(|| refused("there is none of that name"))?;
+    match engine.refusal() {
+        None => Ok(format!("{name}: {}\n", engine.doc)),
+        Some(why) => Err(refused(&format!("{}; it is not here: {why}", engine.doc))),
+    }
 }

@@ -7,6 +7,7 @@
 //! nothing that the kernel makes up but the descriptors that this process was given, and as root nowhere where others
 //! may rename.
 
+use super::help;
 use crate::directory::hint_of_others;
 use crate::exit::{Exit, failure};
 use crate::output;
@@ -48,6 +49,13 @@ pub(super) fn check(plan: &Plan, of_others: bool) -> anyhow::Result<()> {
         let text = format!("write the report to `{path}`: {why}");
         failure(Exit::Usage, text, Some(&hint))
     })
+}
+
+/// What the text says before the jobs begin; nothing where there is no text.
+pub(super) fn opening(plan: &Plan) -> String {
+    let is_text = plan.output.formats.contains(&Format::Normal);
+    let head = is_text.then(|| dialects::fio::output::head(plan, &help::version()));
+    head.unwrap_or_default()
 }
 
 /// The report in every form that was asked for.
@@ -100,15 +108,15 @@ pub(super) fn file(plan: &Plan) -> Option<&str> {
 const OPTION: &str = "--output";
 
 /// How the words begin where others may rename.
-pub(super) const AS_ROOT: &str = "as root: ";
+pub(crate) const AS_ROOT: &str = "as root: ";
 
 /// What a file may be replaced for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Form {
+pub(crate) struct Form {
     /// Whether a text begins as one of these.
-    pub(super) begins: fn(&str) -> bool,
+    pub(crate) begins: fn(&str) -> bool,
     /// Why a file is not replaced that holds something else.
-    pub(super) otherwise: &'static str,
+    pub(crate) otherwise: &'static str,
 }
 
 const REPORT: Form = Form {
@@ -118,7 +126,7 @@ const REPORT: Form = Form {
 
 /// How a report gets to its place.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// What is open already, or takes characters: written to behind what is there.
     Append(PathBuf),
     /// Written beside it and renamed; with the permissions and the owner of what it replaces.
@@ -127,7 +135,7 @@ pub(super) enum Way {
 
 impl Way {
     /// The way to `path`, which may be there already in this form.
-    pub(super) fn to(path: &Path, of_others: bool, form: Form) -> Result<Self, String> {
+    pub(crate) fn to(path: &Path, of_others: bool, form: Form) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
         if let Some(descriptor) = own_descriptor(path) {
             let found = fs::metadata(&descriptor).map_err(|_| "it is not open here".to_owned())?;
@@ -188,7 +196,7 @@ impl Way {
     }
 
     /// Whether it can be gone, as far as that can be told without going it.
-    pub(super) fn try_out(&self) -> Result<(), String> {
+    pub(crate) fn try_out(&self) -> Result<(), String> {
         let Self::Replace(path, _) = self else {
             return Ok(());
         };
@@ -198,7 +206,7 @@ impl Way {
     }
 
     /// Puts the text there.
-    pub(super) fn take(self, text: &str) -> Result<(), String> {
+    pub(crate) fn take(self, text: &str) -> Result<(), String> {
         match self {
             Self::Append(path) => OpenOptions::new()
                 .append(true)

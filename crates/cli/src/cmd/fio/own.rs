@@ -7,6 +7,7 @@ use crate::exit::{Exit, failure};
 use engine::consent::Consent;
 use engine::profile::PASSES_MAX;
 use model::bounds;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// What was asked of this program and not of fio.
@@ -26,8 +27,10 @@ pub(crate) struct Own {
     pub(crate) dir_of_others: bool,
     /// The kept run that is reported again; nothing is measured.
     pub(crate) show: Option<String>,
-    /// No words but errors and warnings.
+    /// No words but errors.
     pub(crate) quiet: bool,
+    /// Notes and warnings wherever standard error leads to.
+    pub(crate) verbose: bool,
     /// What is fio's.
     pub(crate) rest: Vec<String>,
 }
@@ -53,7 +56,11 @@ pub(super) const OPTIONS: &[(&str, &str)] = &[
         "--show=RUN",
         "report a kept run again, in the form that `--output-format` asks for",
     ),
-    ("--quiet", "only warnings and errors"),
+    (
+        "--verbose",
+        "notes and warnings on standard error, also where that is no terminal",
+    ),
+    ("--quiet", "no words but errors"),
 ];
 
 impl Own {
@@ -64,6 +71,13 @@ impl Own {
             overwrite: self.overwrite.iter().map(PathBuf::from).collect(),
             dir_of_others: self.dir_of_others,
         }
+    }
+
+    /// Whether notes and warnings are said. Programs take whatever stands on standard error for a failure, as fio says
+    /// nothing there of what went well: unless asked for, only people at a terminal are told. What there is to say
+    /// stands in the JSON in any case, and can be asked for again.
+    pub(crate) fn speaks(&self) -> bool {
+        !self.quiet && (self.verbose || std::io::stderr().is_terminal())
     }
 
     /// The first of them that says something about measuring, and nothing about a run that is kept already.
@@ -90,6 +104,7 @@ impl Own {
             dir_of_others: false,
             show: None,
             quiet: false,
+            verbose: false,
             rest: Vec::new(),
         };
         let mut line = arguments.iter();
@@ -105,6 +120,7 @@ impl Own {
             };
             let switch = match name {
                 "--quiet" => Some(&mut own.quiet),
+                "--verbose" => Some(&mut own.verbose),
                 "--dir-of-others" => Some(&mut own.dir_of_others),
                 _ => None,
             };
@@ -206,7 +222,7 @@ mod tests {
             let own = read(&line).unwrap();
             assert_eq!(own.rest, [""; 0], "{option}");
             // A report may be written where others may rename.
-            let only_shows = ["--show", "--quiet", "--dir-of-others"].contains(&name);
+            let only_shows = ["--show", "--quiet", "--verbose", "--dir-of-others"].contains(&name);
             let expect = (!only_shows).then_some(name);
             assert_eq!(own.measures(), expect, "{option}");
         }

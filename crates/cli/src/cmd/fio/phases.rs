@@ -2,17 +2,18 @@
 
 use super::files;
 use super::own::Own;
-use super::surroundings::Machine;
 use crate::exit::{Exit, failure};
 use crate::new_run::fresh_seed;
-use dialects::fio::job::{ExitWhat, Job};
-use dialects::fio::{Plan, resolve};
+use dialects::fio::job::{CpuNodes, ExitWhat, Job};
+use dialects::fio::{Found, Plan, resolve};
 use engine::resolve::planned_case;
 use model::host::HostFacts;
-use model::job::Task;
+use model::job::{IoEngine, Language, Task};
 use model::plan::{self, CaseId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use sys::memory::numa;
+use sys::tree::Tree;
 use workloads::storage::jobs;
 use workloads::storage::space;
 use workloads::storage::task::EVERYTHING;
@@ -88,35 +89,113 @@ pub(super) fn told(plan: &Plan) -> Vec<Phase<'_>> {
 pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
     files::check(plan)?;
     let mut phases = told(plan);
+    let mut longest: BTreeMap<PathBuf, u64> = BTreeMap::new();
     for phase in &mut phases {
         let jobs = &phase.jobs;
+        // As it will be when the phases before have made their files.
+        let find = |path: &str| {
+            let found = files::find(path)?;
+            let made = longest.get(&found.path).copied();
+            Ok(Found {
+                length_bytes: found.length_bytes.max(made),
+                ..found
+            })
+        };
         let mut tasks = jobs
             .iter()
-            .map(|(_, job)| resolve(job, &Machine))
+            .map(|(_, job)| resolve(job, find))
             .collect::<Result<Vec<Task>, _>>()
             .map_err(|error| failure(Exit::Usage, error, None))?;
         for ((_, job), task) in jobs.iter().zip(&mut tasks) {
             task.job.threads = job.members();
+            fit(job, task)?;
+            task.looks_at_cpus = plan.output.idleness.is_some();
+        }
+        for (path, end) in tasks
+            .iter()
+            .flat_map(|task| task.files().zip(task.ends_in_files()))
+        {
+            let so_far = longest.entry(path.to_owned()).or_default();
+            *so_far = end.max(*so_far);
         }
         phase.tasks = tasks;
     }
     take_along(&mut phases);
-    share_files(&mut phases);
+    wait(&mut phases);
+    share_files(&mut phases, &longest);
     Ok(phases)
 }
 
-/// Jobs on the same file make it as long as the one needs that uses most of it.
-fn share_files(phases: &mut [Phase<'_>]) {
-    let mut longest: BTreeMap<PathBuf, u64> = BTreeMap::new();
-    for task in phases.iter().flat_map(|phase| &phase.tasks) {
-        for (path, end) in task.files().zip(task.ends_in_files()) {
-            let so_far = longest.entry(path.to_owned()).or_default();
-            *so_far = end.max(*so_far);
-        }
+/// What of a task depends on the machine: the CPUs of its NUMA nodes, and an engine in whose place another one works.
+fn fit(job: &Job, task: &mut Task) -> anyhow::Result<()> {
+    let unsupported = |why: String| {
+        let text = format!("{}: job `{}`: {why}", job.place, job.name);
+        failure(Exit::Unsupported, text, None)
+    };
+    if job.engine_word() == "posixaio" && sys::probe::io_uring(&Tree::real()).is_err() {
+        task.job.engine = IoEngine::Libaio;
     }
+    let Some(wanted) = &job.life.cpu_nodes else {
+        return Ok(());
+    };
+    let nodes = numa::nodes(&Tree::real()).map_err(|error| unsupported(error.to_string()))?;
+    let mut cpus = BTreeSet::new();
+    if nodes.iter().all(|node| node.cpus.is_empty()) {
+        // A kernel that shows no nodes is one of all CPUs.
+        return Ok(());
+    }
+    if let CpuNodes::Some(numbers) = wanted {
+        for number in numbers {
+            let node = nodes.iter().find(|node| node.number == *number);
+            let node =
+                node.ok_or_else(|| unsupported(format!("there is no NUMA node {number}")))?;
+            cpus.extend(node.cpus.iter().copied());
+        }
+    } else {
+        cpus.extend(nodes.iter().flat_map(|node| node.cpus.iter().copied()));
+    }
+    let is_allowed = |cpu: &u32| task.cpus.is_empty() || task.cpus.contains(cpu);
+    let both: Vec<u32> = cpus.into_iter().filter(is_allowed).collect();
+    if both.is_empty() {
+        let why =
+            "`numa_cpu_nodes` leaves it no CPU: the nodes have none, or none of `cpus_allowed`";
+        return Err(unsupported(why.to_owned()));
+    }
+    task.cpus = both;
+    Ok(())
+}
+
+/// Jobs on the same file make it as long as the one needs that uses most of it.
+fn share_files(phases: &mut [Phase<'_>], longest: &BTreeMap<PathBuf, u64>) {
     for task in phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
         let of_all = task.files().filter_map(|path| longest.get(path).copied());
         task.file_bytes = of_all.collect();
+    }
+}
+
+/// A job with `wait_for` begins when all clones of that job have ended; those of an earlier phase have.
+fn wait(phases: &mut [Phase<'_>]) {
+    for phase in phases {
+        let waited: Vec<Option<&str>> = phase
+            .jobs
+            .iter()
+            .map(|(_, job)| job.life.waits_for.as_deref())
+            .collect();
+        for ((_, job), task) in phase.jobs.iter().zip(&mut phase.tasks) {
+            if waited.contains(&Some(job.name.as_str())) {
+                task.done = Some(format!("done-{}", job.number));
+            }
+        }
+        let said: Vec<(&str, String)> = phase
+            .jobs
+            .iter()
+            .zip(&phase.tasks)
+            .filter_map(|((_, job), task)| Some((job.name.as_str(), task.done.clone()?)))
+            .collect();
+        for (name, task) in waited.into_iter().zip(&mut phase.tasks) {
+            let words = said.iter().filter(|(job, _)| Some(*job) == name);
+            task.waits_for = words.map(|(_, word)| word.clone()).collect();
+        }
     }
 }
 
@@ -179,7 +258,7 @@ fn name(jobs: &[(u32, &Job)], taken: impl Fn(&str) -> bool) -> String {
 /// Refuses jobs whose files would together take more room than they may.
 pub(super) fn check_space(phases: &[Phase<'_>]) -> anyhow::Result<()> {
     let tasks = phases.iter().flat_map(|phase| &phase.tasks);
-    space::check(tasks).map_err(|why| failure(Exit::Unsupported, why, None))
+    space::check(tasks, Language::Fio).map_err(|why| failure(Exit::Unsupported, why, None))
 }
 
 /// The plan of the run.
@@ -203,22 +282,13 @@ pub(super) fn plan(
             &params,
         ));
     }
+    // With what was asked for in full, so that the run can be told in fio's words again.
+    let what = std::iter::once(plan::Plan::FIO.to_owned()).chain(dialects::fio::arguments(asked));
     Ok(plan::Plan {
-        // With what was asked for in full, so that the run can be told in fio's words again.
-        what: std::iter::once(plan::Plan::FIO.to_owned())
-            .chain(dialects::fio::arguments(asked))
-            .collect(),
-        cases,
-        seed: fresh_seed(),
-        budget: None,
         passes: Some(own.passes.unwrap_or(1)),
-        target: None,
-        duel: None,
-        soak: None,
-        dropped: Vec::new(),
-        named: Vec::new(),
+        seed: fresh_seed(),
         ordered: true,
-        spread: None,
+        ..plan::Plan::new(what.collect(), cases)
     })
 }
 
@@ -247,12 +317,16 @@ fn title(phase: &Phase<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::surroundings::Machine;
     use super::*;
 
+    fn asked(line: &str) -> Plan {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        dialects::fio::parse(&arguments, &Machine).unwrap()
+    }
+
     fn phases_of(line: &str) -> Vec<(String, u32, Vec<u32>)> {
-        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let own = Own::read(&arguments).unwrap();
-        let plan = dialects::fio::parse(&own.rest, &Machine).unwrap();
+        let plan = asked(line);
         let phases = of(&plan).unwrap();
         let groups = |phase: &Phase<'_>| phase.jobs.iter().map(|(group, _)| *group).collect();
         phases
@@ -283,11 +357,33 @@ mod tests {
     }
 
     #[test]
+    fn a_job_waits_for_all_clones_of_another_one() {
+        let line = "--ioengine=null --size=1m --name=a --numjobs=2 --name=b --wait_for=a --name=c --wait_for=b \
+                    --name=d --stonewall --wait_for=a";
+        let plan = asked(line);
+        let phases = of(&plan).unwrap();
+        let words: Vec<(Option<&str>, Vec<String>)> = phases
+            .iter()
+            .flat_map(|phase| &phase.tasks)
+            .map(|task| (task.done.as_deref(), task.waits_for.clone()))
+            .collect();
+        let [a, second, b] = ["done-0", "done-1", "done-2"];
+        assert_eq!(
+            words,
+            [
+                (Some(a), vec![]),
+                (Some(second), vec![]),
+                (Some(b), vec![a.to_owned(), second.to_owned()]),
+                (None, vec![b.to_owned()]),
+                (None, vec![]),
+            ]
+        );
+    }
+
+    #[test]
     fn a_job_takes_along_those_that_it_should() {
         let line = "--ioengine=null --size=1m --name=a --exitall --name=b --new_group --name=c";
-        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let own = Own::read(&arguments).unwrap();
-        let plan = dialects::fio::parse(&own.rest, &Machine).unwrap();
+        let plan = asked(line);
         let phases = of(&plan).unwrap();
         let tasks = &phases[0].tasks;
         assert_eq!(tasks[0].ends.as_deref(), Some("over-group-0"));

@@ -4,6 +4,7 @@
 //! number in fio's words is the same as in ours.
 
 mod direction;
+mod idle;
 mod looks;
 
 use super::help;
@@ -12,8 +13,11 @@ use dialects::fio::Plan;
 use dialects::fio::job::{Job, Unified};
 use dialects::fio::result::{Cpu, DiskUse, Finished, JobResult, Latency, Report};
 use direction::direction;
+use idle::Idle;
+pub(super) use idle::micros;
 use model::job::{self, Direction, Directions, Mix};
 use model::num::{approx, round_to_u64};
+use model::plan::CaseId;
 use model::record::{CopyRecord, Failure, Measured, Outcome, Round, Run};
 use model::units::{Nanos, UnixNanos};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +34,7 @@ pub(super) fn so_far(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) ->
 
 fn of_pass(plan: &Plan, phases: &[Phase<'_>], run: &Run, (pass, goes_on): (u32, bool)) -> Report {
     let ended = run.meta.finished.unwrap_or(UnixNanos(sys::clock::wall()));
-    let mut disks = Disks::default();
+    let (mut disks, mut idle) = (Disks::default(), Idle::default());
     let mut jobs = Vec::new();
     for phase in phases {
         let Some(round) = run.rounds_of(&phase.case).find(|round| round.pass == pass) else {
@@ -41,6 +45,7 @@ fn of_pass(plan: &Plan, phases: &[Phase<'_>], run: &Run, (pass, goes_on): (u32, 
         jobs.extend(results(plan, phase, round, (run.meta.started, goes_on)));
         if let Some(told) = round.told() {
             disks.add(told);
+            idle.add(told);
         }
     }
     shares_of_groups(&mut jobs);
@@ -50,18 +55,29 @@ fn of_pass(plan: &Plan, phases: &[Phase<'_>], run: &Run, (pass, goes_on): (u32, 
         global_options: plan.global_options.clone(),
         jobs,
         disks: disks.uses(),
+        idleness: plan.output.idleness.and_then(|told| idle.told(told)),
+        kept: None,
     }
 }
 
 /// The pass whose rate, summed over the phases, is the median of the passes, the slower one of two in the middle;
 /// passes with a phase that failed only where there are no others.
 pub(super) fn middle_pass(phases: &[Phase<'_>], run: &Run) -> u32 {
+    middle_pass_of(phases.iter().map(|phase| &phase.case), "iops", run)
+}
+
+/// The same of cases whose rates have this name.
+pub(crate) fn middle_pass_of<'a>(
+    cases: impl Iterator<Item = &'a CaseId>,
+    rate: &str,
+    run: &Run,
+) -> u32 {
     let mut rates: BTreeMap<u32, f64> = BTreeMap::new();
     let mut failed = BTreeSet::new();
-    for phase in phases {
-        for round in run.rounds_of(&phase.case) {
+    for case in cases {
+        for round in run.rounds_of(case) {
             let rate = match &round.outcome {
-                Outcome::Done(done) => done.values.get("iops").copied().unwrap_or(0.0),
+                Outcome::Done(done) => done.values.get(rate).copied().unwrap_or(0.0),
                 Outcome::Failed(_) => {
                     failed.insert(round.pass);
                     0.0
@@ -207,6 +223,11 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
             .reporting
             .by_group
             .then(|| piece.parts.iter().map(|part| part.job.members()).sum()),
+        pid: piece.parts[0]
+            .copy
+            .apart
+            .as_ref()
+            .and_then(|detail| detail.pid),
         error: looks::error(piece)
             .or(let_pass.map(|(_, first)| first))
             .unwrap_or(0),

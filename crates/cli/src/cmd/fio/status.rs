@@ -7,7 +7,7 @@ use super::out;
 use super::phases::Phase;
 use super::results;
 use crate::session::Onlooker;
-use dialects::fio::{Format, Plan};
+use dialects::fio::Plan;
 use model::record::{Round, Run};
 use model::units::Nanos;
 
@@ -58,10 +58,7 @@ impl Onlooker for Statuses<'_> {
         self.run.rounds.push(so_far.clone());
         let report = results::so_far(self.plan, self.phases, &self.run, so_far.pass);
         self.run.rounds.pop();
-        let mut text = out::in_words(self.plan, &report);
-        if self.plan.output.formats.contains(&Format::Normal) {
-            text.push('\n');
-        }
+        let text = out::in_words(self.plan, &report);
         if out::file(self.plan).is_some() {
             self.said.push_str(&text);
         } else {

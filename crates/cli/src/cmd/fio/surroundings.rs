@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// This machine.
 #[derive(Debug)]
-pub(super) struct Machine;
+pub(crate) struct Machine;
 
 /// The reader's own limit; a file larger than this is no job file.
 const JOB_FILE_BYTES_MAX: u64 = 1 << 20;

@@ -7,10 +7,12 @@
     reason = "tests set disks up with the system's own tools"
 )]
 
+mod bonnie;
 mod counters;
 mod depth;
 mod devices;
 mod failing;
+mod layout;
 mod limits;
 mod marks;
 mod same_storage;

@@ -13,11 +13,51 @@ pub(super) fn missing() -> Option<String> {
     (!is_there).then(|| format!("fio 3.33 is not installed: {version:?}"))
 }
 
+/// fio as a user runs it.
+#[expect(clippy::disallowed_methods, reason = "fio runs as a user runs it")]
+pub(super) fn theirs() -> std::process::Command {
+    std::process::Command::new(FIO)
+}
+
+/// Ours, where it runs beside fio.
+pub(super) const OURS: [&str; 2] = [env!("CARGO_BIN_EXE_kurabe"), "fio"];
+
+/// Job files beside the ones on the line, by name.
+pub(super) type Files = &'static [(&'static str, &'static str)];
+
+/// Runs a program with this line, after `more`, in a directory of its own: its code, and what it says on either stream.
+pub(super) fn run(
+    program: &[&str],
+    more: &[&str],
+    line: &str,
+    files: Files,
+) -> (Option<i32>, String, String) {
+    let dir = work_dir();
+    for (name, text) in files {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "both programs run as a user runs them"
+    )]
+    let mut command = std::process::Command::new(program[0]);
+    let done = command
+        .args(&program[1..])
+        .args(more)
+        .args(line.split(' '))
+        .current_dir(dir.path())
+        .env("SIZE_OF_TEST", "96k")
+        .env("KURABE_STORE", dir.path().join("kurabe.db"))
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let text = String::from_utf8(done.stdout).unwrap();
+    (done.status.code(), text, said)
+}
+
 mod slow {
     use super::*;
-
-    /// Job files beside the ones on the line, by name.
-    type Files = &'static [(&'static str, &'static str)];
 
     /// Lines whose figures do not depend on chance or time.
     const LINES: &[(&str, Files)] = &[
@@ -46,6 +86,59 @@ mod slow {
             &[],
         ),
         ("--name=t --rw=read:4k --bs=4k --size=128k", &[]),
+        ("--name=t --rw=read:8k --bs=4k --size=256k", &[]),
+        ("--name=t --rw=write:8k --bs=4k --size=256k --loops=3", &[]),
+        (
+            "--name=t --rw=read:8k --bs=4k --size=256k --io_size=256k",
+            &[],
+        ),
+        (
+            "--name=t --rw=read:12k --bs=4k --size=64k --filesize=256k",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=64k --io_size=160k --loops=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=randread --bs=4k --size=64k --io_size=160k --loops=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=64k --io_size=10k --loops=3",
+            &[],
+        ),
+        (
+            "--name=t --rw=randread --bs=4k --size=64k --norandommap --io_size=160k --loops=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=randwrite --bs=4k --size=256k --ioengine=mmap --fsync=4",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=256k --ioengine=mmap",
+            &[],
+        ),
+        (
+            "--name=t --rw=write --bs=4k --size=256k --ioengine=ftruncate",
+            &[],
+        ),
+        (
+            "--name=t --rw=randtrim --bs=4k --size=256k --ioengine=falloc",
+            &[],
+        ),
+        (
+            "--name=t --rw=randread --bs=4k --size=256k --ioengine=falloc",
+            &[],
+        ),
+        (
+            "a.fio",
+            &[(
+                "a.fio",
+                "[global]\nbs=4k\nsize=64k\n[a]\nrw=write\nnumjobs=2\n[b]\nwait_for=a\nrw=read\n[c]\nwait_for=b\nrw=randread\n",
+            )],
+        ),
         ("--name=t --rw=read:-8k --bs=4k --size=128k", &[]),
         ("--name=t --rw=randread:8 --bs=4k --size=256k", &[]),
         (
@@ -152,39 +245,9 @@ mod slow {
     ];
 
     fn output(program: &[&str], form: &str, line: &str, files: Files) -> String {
-        let (code, text, said) = run(program, form, line, files);
+        let (code, text, said) = run(program, &[form], line, files);
         assert_eq!(code, Some(0), "{program:?} {line}: {said}");
         text
-    }
-
-    fn run(
-        program: &[&str],
-        form: &str,
-        line: &str,
-        files: Files,
-    ) -> (Option<i32>, String, String) {
-        let dir = work_dir();
-        for (name, text) in files {
-            std::fs::write(dir.path().join(name), text).unwrap();
-        }
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "both programs run as a user runs them"
-        )]
-        let mut command = std::process::Command::new(program[0]);
-        let done = command
-            .args(&program[1..])
-            .arg(form)
-            .args(line.split(' '))
-            .current_dir(dir.path())
-            .env("SIZE_OF_TEST", "96k")
-            .env("KURABE_STORE", dir.path().join("kurabe.db"))
-            .stdin(std::process::Stdio::null())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        let text = String::from_utf8(done.stdout).unwrap();
-        (done.status.code(), text, said)
     }
 
     /// What of a report must not depend on how fast the machine is.
@@ -192,7 +255,8 @@ mod slow {
         let document: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
         let mut found = BTreeSet::new();
         keys(&document, "", &mut found);
-        found.retain(|key| !key.starts_with("/disk_util"));
+        let is_ours = |key: &str| key.starts_with("/disk_util") || key.starts_with("/kurabe");
+        found.retain(|key| !is_ours(key));
         let jobs = document["jobs"].as_array().unwrap().iter();
         let of_job = |job: &Value| {
             let amounts = ["read", "write", "trim"].map(|direction| {
@@ -228,25 +292,24 @@ mod slow {
             eprintln!("skipped: {why}");
             return;
         }
-        let ours = [env!("CARGO_BIN_EXE_kurabe"), "fio"];
         for (line, files) in LINES {
             let json =
                 |program: &[&str]| told(&output(program, "--output-format=json", line, files));
-            assert_eq!(json(&ours), json(&[FIO]), "{line} {files:?}");
+            assert_eq!(json(&OURS), json(&[FIO]), "{line} {files:?}");
             let fields = |program: &[&str]| -> Vec<usize> {
                 let text = output(program, "--output-format=terse", line, files);
                 let lines = text.lines().filter(|line| line.starts_with("3;"));
                 lines.map(|line| line.split(';').count()).collect()
             };
-            assert_eq!(fields(&ours), fields(&[FIO]), "{line}");
+            assert_eq!(fields(&OURS), fields(&[FIO]), "{line}");
         }
         for (line, files) in FAILING {
             let json = |program: &[&str], expect: i32| {
-                let (code, text, said) = run(program, "--output-format=json", line, files);
+                let (code, text, said) = run(program, &["--output-format=json"], line, files);
                 assert_eq!(code, Some(expect), "{program:?} {line}: {said}");
                 told(&text)
             };
-            assert_eq!(json(&ours, 4), json(&[FIO], 1), "{line}");
+            assert_eq!(json(&OURS, 4), json(&[FIO], 1), "{line}");
         }
     }
 }

@@ -88,9 +88,9 @@ fn every_job_is_told_where_one_fails_in_every_form() {
     assert_eq!(again["jobs"], report["jobs"]);
     let text = show("--output-format=normal");
     text.out_has(&[
-        "slow: (groupid=1): err=110",
-        "beside: (groupid=1): err=0",
-        "later: (groupid=2): err=0",
+        "slow: (groupid=1, jobs=1): err=110 (error=",
+        "beside: (groupid=1, jobs=1): err= 0: pid=",
+        "later: (groupid=2, jobs=1): err= 0: pid=",
     ]);
     let terse = show("--minimal").out;
     let of_line = |line: &str| -> Vec<String> {

@@ -42,7 +42,9 @@ fn what_was_given_back_is_written_again_before_it_is_read() {
     assert_eq!(missing(&path), Some(0));
     // Trims of what is not there would do nothing.
     job("--rw=trim").code(0);
-    job("--rw=trim").code(0).out_has(&["issued: total=16"]);
+    job("--rw=trim")
+        .code(0)
+        .out_has(&["issued rwts: total=0,0,16,0 "]);
 }
 
 #[test]
@@ -139,4 +141,19 @@ fn more_memory_than_there_is_is_refused_before_anything_is_made() {
         "hint: fewer jobs at a time",
     ]);
     assert!(bed.left_behind().is_empty());
+}
+
+#[test]
+fn what_somebody_put_into_our_file_is_theirs() {
+    let bed = Bed::new();
+    let dir = work_dir();
+    let directory = format!("--directory={}", dir.path().display());
+    let write = [&SMALL[..], &["--rw=write", &directory]].concat();
+    fio(&bed, &write).code(0);
+    fio(&bed, &write).code(0);
+    let path = dir.path().join("t.0.0");
+    // The mark stays on the file when its content is replaced, and goes along with a copy.
+    std::fs::write(&path, "letters of years").unwrap();
+    fio(&bed, &write).code(2);
+    assert_eq!(std::fs::read(&path).unwrap(), b"letters of years");
 }

@@ -126,11 +126,12 @@ fn every_form_has_its_reports_and_a_file_has_all_of_them() {
         "{terse}"
     );
     let text = told(&[]);
-    let reports = text.matches("t: (groupid=0): err=0").count();
+    assert_eq!(text.matches("\nStarting 1 process\n").count(), 1, "{text}");
+    let reports = text.matches("t: (groupid=0, jobs=1): err= 0").count();
     assert!(reports >= 3, "{text}");
     // One is told from the next.
     assert!(
-        text.matches("\n\nt: (groupid=0)").count() + 1 >= reports,
+        text.matches("\n\nt: (groupid=0, jobs=1)").count() + 1 >= reports,
         "{text}"
     );
     let out = told(&["--output=report", "--output-format=json+"]);

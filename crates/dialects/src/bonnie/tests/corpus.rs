@@ -2,7 +2,7 @@
 
 use super::{Moves, PHASES, READER};
 use crate::figures::Figures;
-use crate::figures::testkit::{corpus, is_same, one, value};
+use crate::figures::testkit::{corpus, is_same, one};
 use serde_json::Value;
 
 /// The phases by the names of the facts.
@@ -74,7 +74,7 @@ fn check(path: &str, fact: &str, moves: Moves, run: &Value, figures: Option<&Fig
         ("lat_ns_max", latency.map(|us| us * 1e3)),
     ];
     for (quantity, expect) in expected {
-        let found = figures.and_then(|figures| value(figures, quantity));
+        let found = figures.and_then(|figures| super::told(figures, quantity));
         assert!(
             is_same(found, expect),
             "{path} {fact} {quantity}: {found:?}, not {expect:?}"

@@ -3,7 +3,7 @@
 mod corpus;
 
 use super::*;
-use crate::figures::testkit::{cut, is_same, one, survives, value};
+use crate::figures::testkit::{cut, is_same, one, survives};
 
 const OLD: &str = "\
 Version 1.03e       ------Sequential Output------ --Sequential Input- --Random-
@@ -54,12 +54,19 @@ const LINE_200: &str = "\
 4379us
 ";
 
+/// The value of a quantity, which begins with its phase where the test is one of ours.
+fn told(figures: &Figures, quantity: &str) -> Option<f64> {
+    let mut values = figures.values.iter();
+    let found = values.find(|figure| figure.quantity.ends_with(quantity));
+    found.map(|figure| figure.value)
+}
+
 fn check_phase(text: &str, test: &str, rate: Option<f64>, cpu: Option<f64>, latency: Option<f64>) {
     let found = (READER.read)(text);
     let figures = one(&found, 0, test).unwrap_or_else(|| panic!("{test} of {text}"));
-    let rates = value(figures, "bytes_per_s").or(value(figures, "ops_per_s"));
+    let rates = told(figures, "bytes_per_s").or(told(figures, "ops_per_s"));
     assert!(is_same(rates, rate), "{test}: {rates:?}");
-    let (share, largest) = (value(figures, "cpu_share"), value(figures, "lat_ns_max"));
+    let (share, largest) = (told(figures, "cpu_share"), told(figures, "lat_ns_max"));
     assert!(is_same(share, cpu), "{test}: {share:?}");
     assert!(is_same(largest, latency), "{test}: {largest:?}");
 }
@@ -245,6 +252,58 @@ fn tables_and_line_of_one_run_count_once_and_two_runs_are_two() {
     // The line of 1.03 does not say its version; its tables do.
     let found = (READER.read)(&format!("{OLD}{OLD_LINE}"));
     assert_eq!(found.figures[0].version.as_deref(), Some("1.03e"));
+}
+
+/// Our tests that the phases of a text are, as `TEST NAME=VALUE...`, and the quantities of each.
+fn ours_of(text: &str) -> Vec<(String, Vec<String>)> {
+    let found = (READER.read)(text);
+    let of = |figures: &Figures| {
+        let ours = figures.ours.as_ref()?;
+        let set = ours
+            .set
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"));
+        let quantities = figures.values.iter().map(|figure| figure.quantity.clone());
+        let test = ours.test.to_string() + &set.collect::<String>();
+        Some((test, quantities.collect()))
+    };
+    found.figures.iter().filter_map(of).collect()
+}
+
+#[test]
+fn phases_are_ours_where_version_copies_block_and_files_are_known_to_agree() {
+    let alone = LINE_197.replace("beta,2,", "beta,1,");
+    let table = TABLE_197.replace("Concurrency   2", "Concurrency   1");
+    let tests = |text: &str| {
+        let mut tests: Vec<String> = ours_of(text).into_iter().map(|(test, _)| test).collect();
+        tests.dedup();
+        tests
+    };
+    let files = "fs.bonnie-files files=16";
+    assert_eq!(
+        tests(&format!("{table}{alone}")),
+        ["fs.bonnie size=7888M", files]
+    );
+    // Nobody says how large its blocks are.
+    assert_eq!(tests(&alone), [files]);
+    let told = alone.replace("7888M,,", "7888M,8192,");
+    assert_eq!(tests(&told), ["fs.bonnie size=7888M", files]);
+    assert_eq!(tests(&alone.replace("7888M,,", "7888M,16384,")), [files]);
+    let nothing: [&str; 0] = [];
+    for other in [LINE_197, TABLE_197, OLD, LINE_200] {
+        assert_eq!(tests(other), nothing, "{other}");
+    }
+    assert_eq!(tests(&alone.replace("16,,,,,183", "16,64,,,,183")), nothing);
+    let line = LINE_200.replace("16M,,8192,5", "16M,8192,9000,3");
+    assert_eq!(tests(&line), ["fs.bonnie size=16M seeks=9000 seekers=3"]);
+    let quantities = |at: usize| ours_of(&told)[at].1.join(" ");
+    assert_eq!(
+        quantities(1),
+        "block_write_bytes_per_s block_write_cpu_share block_write_lat_ns_max"
+    );
+    // Version 2.00 counts its threads five times over, and the file's removal as seeks.
+    assert_eq!(quantities(5), "ops_per_s cpu_share random_seek_lat_ns_max");
+    assert_eq!(quantities(11), "delete_random_lat_ns_max");
 }
 
 #[test]

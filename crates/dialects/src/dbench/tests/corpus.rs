@@ -1,6 +1,7 @@
 //! Real outputs that cannot be part of this repository.
 
 use super::READER;
+use crate::figures::Figures;
 use crate::figures::testkit::{corpus, is_same, one, value};
 
 #[test]
@@ -12,7 +13,7 @@ fn every_figure_of_the_corpus_is_read() {
         let mut expected = 0;
         for (output, result) in results.iter().enumerate() {
             let total = one(&found, output, "dbench.throughput").unwrap();
-            let check = |figures, quantity, expect: Option<f64>| {
+            let check = |figures: &Figures, quantity: &str, expect: Option<f64>| {
                 let found = value(figures, quantity);
                 assert!(
                     is_same(found, expect),
@@ -56,8 +57,15 @@ fn every_figure_of_the_corpus_is_read() {
                         .filter(|ms| *ms > 0.0)
                         .map(|ms| ms * 1e6)
                 };
-                check(operation, "lat_ns_mean", ns("avg_ms"));
-                check(operation, "lat_ns_max", ns("max_ms"));
+                // Where it did what our own test does, the times stand there under their names.
+                let ours = format!("{}_ns_mean", name.to_lowercase());
+                if value(total, &ours).is_some() {
+                    check(total, &ours, ns("avg_ms"));
+                    check(total, &ours.replace("mean", "max"), ns("max_ms"));
+                } else {
+                    check(operation, "lat_ns_mean", ns("avg_ms"));
+                    check(operation, "lat_ns_max", ns("max_ms"));
+                }
                 expected += 1;
             }
         }

@@ -1,6 +1,7 @@
 //! Outputs made up in the forms of versions 3 and 4, and what is no output.
 
 mod corpus;
+mod write;
 
 use super::*;
 use crate::figures::testkit::{one, survives, value};
@@ -52,6 +53,38 @@ fn version_4_prints_its_throughput_and_a_table_of_operations() {
 }
 
 #[test]
+fn what_dbench_4_did_with_its_own_file_is_our_test_of_it() {
+    let plain = FOUR
+        .replace(" (sync open) (sync dirs)", "")
+        .replace("8 procs", "4 procs");
+    let found = (READER.read)(&plain);
+    let total = one(&found, 0, "dbench.throughput").unwrap();
+    let ours = total.ours.as_ref().unwrap();
+    assert_eq!(ours.test, "fs.dbench");
+    assert_eq!(
+        ours.set,
+        [("load", CLIENT_TXT.to_owned()), ("time", "60s".to_owned())]
+    );
+    assert_eq!(value(total, "ntcreatex_ns_mean"), Some(125e3));
+    assert_eq!(value(total, "flush_ns_max"), Some(31.25e6));
+    // Another program's name for an operation is none of ours.
+    let other = one(&found, 0, "dbench.find-first").unwrap();
+    assert_eq!(value(other, "lat_ns_max"), Some(40e3));
+    assert_eq!(one(&found, 0, "dbench.flush").unwrap().values.len(), 1);
+    for (from, to) in [
+        ("client.txt", "other.txt"),
+        ("version 4.00", "version 3.04"),
+        ("4 procs", "8 procs"),
+        ("211.75 MB/sec  4", "211.75 MB/sec (sync open)  4"),
+    ] {
+        let other = plain.replace(from, to);
+        assert_ne!(other, plain, "{from}");
+        let found = (READER.read)(&other);
+        assert!(found.figures.iter().all(|one| one.ours.is_none()), "{from}");
+    }
+}
+
+#[test]
 fn version_3_prints_one_line_per_run_and_scripts_print_more() {
     let text = "before\n\tThroughput 150.5 MB/sec 8 procs\n\tThroughput 97 MB/sec 16 procs\n\tAverage: 123.75\n";
     let found = (READER.read)(text);
@@ -86,6 +119,22 @@ fn what_stands_after_a_result_is_of_the_next_run() {
             .count(),
         1
     );
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_listed_and_those_below_it_are_read() {
+    let whole = (READER.read)(FOUR);
+    let damaged = FOUR.replacen(" Flush ", " Fl ush ", 1);
+    let found = (READER.read)(&damaged);
+    assert_eq!(found.figures.len() + 1, whole.figures.len());
+    assert_eq!(found.left_out.len(), 1, "{:?}", found.left_out);
+    assert!(found.left_out[0].what.starts_with("Fl ush"));
+    // A line that is broken after its number.
+    let broken = FOUR.replacen(" MB/sec", " MB\n/sec", FOUR.matches(" MB/sec").count());
+    assert!(!(READER.read)(&broken).left_out.is_empty());
+    // Rubbish is not listed line by line.
+    let rubbish = FOUR.replacen("Throughput", &"what is this\n".repeat(1000), 1);
+    assert!((READER.read)(&rubbish).left_out.len() < 20);
 }
 
 #[test]

@@ -103,7 +103,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     ),
     of(&["skip_bad"], "Option of the engine `mtd`."),
     of(&["thp"], "Option of the engine `mmap`."),
-    of(&["stat_type"], "Option of the engine `filestat`."),
     of(
         &["donorname", "inplace"],
         "Options of the engine `e4defrag`.",

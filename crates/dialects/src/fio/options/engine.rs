@@ -1,8 +1,8 @@
 //! Options that say through which interface of the kernel a job works, and how deep its queue is.
 
 use super::super::draft::Draft;
+use super::engines::{self, Engine, Here};
 use super::{Kind, OptionDef, small};
-use model::job::IoEngine;
 
 /// The deepest queue: what `io_uring_setup` takes.
 const MAX_DEPTH: u64 = 32_768;
@@ -12,9 +12,19 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "ioengine",
         "psync",
-        Kind::Text(ENGINES, engine),
+        Kind::Text("the name of an engine, as under \"Engines\" below", engine),
         "The interface of the kernel. `sync`, `vsync` and `pvsync` differ from \
-             `psync` and `pvsync2` in the system call alone.",
+             `psync` and `pvsync2` in the system call alone. With `mmap` files lie in memory, operations copy, and a \
+             sync is msync(2) of the whole file; a page that the device cannot read ends the job's process.",
+    ),
+    OptionDef::new(
+        "stat_type",
+        "stat",
+        Kind::Choice(&["stat", "lstat", "statx"], |d, word| {
+                d.job.does.names.statx = word == "statx";
+            }),
+        "The system call of `filestat` and `dirstat`. Of these names, none of which is a link, `stat` and `lstat` tell \
+             the same.",
     ),
     OptionDef::new(
         "iodepth",
@@ -27,8 +37,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "iodepth_batch",
         "0",
         Kind::Int(0..=MAX_DEPTH, |d, n| d.job.does.batching.submit = (n > 0).then_some(small(n))),
-        "Operations that are submitted together at most; 0 as many as completions have been taken, up to four where \
-             nothing is said of batches.",
+        "Operations that are submitted together at most; 0 as many as there is room for. Where nothing is said of any of \
+             these four, as many as completions have been taken, up to two; where something is, 1.",
     )
     .or(&["iodepth_batch_submit"])
     .where_fio_has("1"),
@@ -36,7 +46,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "iodepth_batch_complete_min",
         "1",
         Kind::Int(0..=MAX_DEPTH, |d, n| d.job.does.batching.complete_min = small(n)),
-        "Completions that are waited for; 0 looks without waiting.",
+        "Completions that are waited for; 0 looks without waiting. With 0, and no largest number, fio has one operation under \
+             way whatever the depth; here it is the depth.",
     )
     .or(&["iodepth_batch_complete"]),
     OptionDef::new(
@@ -44,7 +55,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "",
         Kind::Int(0..=MAX_DEPTH, |d, n| d.job.does.batching.complete_max = Some(small(n))),
         "Completions that are taken at most before operations are submitted in their place. Where not said, as many as \
-             waited for, or an eighth of the queue and at most two where nothing is said of those either; one in fio.",
+             waited for, or an eighth of the queue and at most two where nothing is said of any of these four.",
     ),
     OptionDef::new(
         "iodepth_low",
@@ -130,70 +141,27 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     .or(&["iomem"]),
 ];
 
-const ENGINES: &str = "`psync`, `sync`, `vsync`, `pvsync`, `pvsync2`, `libaio`, `io_uring` or \
-             `null`";
-
-/// Engines of fio that do something else than reading and writing files, or need a library.
-const OTHERS: &[&str] = &[
-    "posixaio",
-    "rbd",
-    "mmap",
-    "splice",
-    "netsplice",
-    "sg",
-    "net",
-    "cpuio",
-    "rdma",
-    "e4defrag",
-    "falloc",
-    "gfapi",
-    "gfapi_async",
-    "pmemblk",
-    "dev-dax",
-    "filecreate",
-    "filestat",
-    "filedelete",
-    "external",
-    "libpmem",
-    "nbd",
-    "http",
-    "libhdfs",
-    "libiscsi",
-    "ime_psync",
-    "ime_psyncv",
-    "ime_aio",
-    "windowsaio",
-    "solarisaio",
-    "io_uring_cmd",
-    "xnvme",
-    "exec",
-    "dfs",
-    "nfs",
-    "mtd",
-    "ftruncate",
-    "libcufile",
-    "guasi",
-    "binject",
-    "rados",
-    "libblkio",
-];
-
 fn engine(draft: &mut Draft, text: &str) -> Result<(), String> {
-    draft.job.does.engine = match text {
-        "sync" | "psync" => IoEngine::Psync,
-        "vsync" | "pvsync" | "pvsync2" => IoEngine::Pvsync2,
-        "libaio" | "aio" | "linuxaio" => IoEngine::Libaio,
-        "io_uring" => IoEngine::IoUring,
-        "null" => IoEngine::Null,
-        _ if text.starts_with(' ') => {
-            return Err(format!(
-                "a space before the word belongs to it in fio; {ENGINES}"
-            ));
+    let found = engines::engine(text);
+    if let Some(Engine {
+        here: Here::Done(engine),
+        doc,
+        ..
+    }) = found
+    {
+        draft.job.does.engine = *engine;
+        if AS_OTHERS.contains(&text) {
+            draft.note(format!("`ioengine={text}`: {doc}"));
         }
-        _ if OTHERS.contains(&text) || text.starts_with("external:") => {
-            return Err(format!("that engine of fio is not supported; {ENGINES}"));
-        }
-        _ => return Err(format!("no such engine; {ENGINES}")),
+        return Ok(());
+    }
+    let why = match found.and_then(Engine::refusal) {
+        Some(why) => format!("that engine of fio is not here: {why}"),
+        None if text.starts_with(' ') => "a space before the word belongs to it in fio".to_owned(),
+        None => "no such engine".to_owned(),
     };
-    Ok(())
+    Err(format!("{why}; here are {}", engines::here()))
 }
+
+/// Engines in whose place another one works.
+const AS_OTHERS: &[&str] = &["posixaio", "cpp_null"];

@@ -4,7 +4,7 @@ use super::super::draft::Draft;
 use super::super::job::Job;
 use super::work::skewed;
 use super::{Kind, OptionDef, small};
-use model::job::{FileOrder, OrderHint};
+use model::job::{FileOrder, Layout, OrderHint};
 
 /// Files of one job at most. fio has no limit; a list of names must fit in memory here.
 const MAX_FILES: u64 = 65_536;
@@ -67,9 +67,17 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "native",
         Kind::Choice(
             &["none", "native", "posix", "keep", "truncate", "0", "1"],
-            |_, _| {},
+            |d, w| {
+                d.job.target.layout = match w {
+                    "none" | "0" => Layout::Empty,
+                    "keep" => Layout::Kept,
+                    "truncate" => Layout::Sparse,
+                    _ => Layout::Reserved,
+                };
+            },
         ),
-        "How space is reserved for a new file.",
+        "How space is reserved for a new file that a job only writes; files that are read are written whole. `posix` is \
+             `native`.",
     ),
     OptionDef::new(
         "fadvise_hint",
@@ -88,8 +96,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "create_on_open",
         "0",
-        Kind::Bool(|_, _| {}),
-        "Files are created when the work opens them, and not laid out before.",
+        Kind::Bool(|d, on| d.job.target.made_on_open = on),
+        "Files that a job only writes begin empty, as if they were created when the work opens them.",
     ),
     OptionDef::new(
         "create_only",
@@ -132,7 +140,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "overwrite",
         "0",
-        Kind::Bool(|_, _| {}),
+        Kind::Bool(|d, on| d.job.target.overwrites = on),
         "A file is written whole before a write job starts on it.",
     ),
     OptionDef::new(

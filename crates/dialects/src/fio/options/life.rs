@@ -4,7 +4,7 @@ use super::super::draft::Draft;
 use super::super::job::ExitWhat;
 use super::super::value::{self, Bare};
 use super::{Kind, OptionDef, parts};
-use model::job::{ContinueOn, SteadyQuantity, SteadyState};
+use model::job::{SteadyQuantity, SteadyState};
 use model::units::Nanos;
 
 /// Clones of one section at most; fio's own limit of jobs.
@@ -93,6 +93,12 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Starts a new reporting group, at the same time as the jobs before it.",
     ),
     OptionDef::new(
+        "wait_for",
+        "",
+        Kind::Name(|d, name| d.job.life.waits_for = Some(name.to_owned())),
+        "Starts when all clones of that one job, which stands before it, have ended.",
+    ),
+    OptionDef::new(
         "exitall",
         "0",
         Kind::Flag(|d, on| d.job.life.ends_all = on),
@@ -123,14 +129,27 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Choice(
             &["none", "read", "write", "io", "verify", "all", "0", "1"],
             |d, w| {
-                d.job.does.continue_on = ContinueOn {
-                    read: matches!(w, "read" | "io" | "all" | "1"),
-                    write: matches!(w, "write" | "io" | "all" | "1"),
-                    verify: matches!(w, "verify" | "all" | "1"),
-                };
+                let rule = &mut d.job.does.continue_on;
+                rule.read = matches!(w, "read" | "io" | "all" | "1");
+                rule.write = matches!(w, "write" | "io" | "all" | "1");
+                rule.verify = matches!(w, "verify" | "all" | "1");
             },
         ),
         "Which errors are counted instead of ending the job.",
+    ),
+    OptionDef::new(
+        "ignore_error",
+        "0",
+        Kind::Text(
+            "up to three lists of errors, such as `EAGAIN,ENOSPC:122`",
+            |d, text| {
+                d.job.does.continue_on.only = parts::errors(text)?;
+                Ok(())
+            },
+        ),
+        "Errors of reads, writes and checks, by name or number, that are counted instead of ending the job; where \
+             there are some, `continue_on_error` says nothing of the others. 0 is none. Trims and syncs go with \
+             writes; a mismatch is `EILSEQ`.",
     ),
     OptionDef::new(
         "steadystate",

@@ -7,7 +7,6 @@
 use super::super::error::Error;
 use super::super::job::{Extent, Job};
 use super::super::plan::{Plan, Remark};
-use super::super::safety::names_device;
 use super::{OptionDef, Status};
 
 /// What of an option is not carried out.
@@ -143,8 +142,8 @@ impl Limit {
     }
 }
 
-const IN_ANY_CASE: &str = "files are written whole before the work and synced in any case, so that nothing is read \
-                           from a place that was never written";
+const READ_TOO: &str = "files that are read are written whole before, so that nothing is read from a place that was \
+                        never written";
 
 /// The table.
 pub static LIMITS: &[Limit] = &[
@@ -162,15 +161,6 @@ pub static LIMITS: &[Limit] = &[
     )
     .instead("verify"),
     // How much is done.
-    in_part(
-        "fill_device",
-        |job| {
-            let mut files = job.target.files.iter();
-            job.amount.fills_device && !files.all(|path| names_device(path))
-        },
-        "a device is filled; of a file system half of what is free and more stays free",
-    )
-    .instead("size"),
     noted(
         "zonemode",
         |job| job.has("zonemode"),
@@ -182,24 +172,33 @@ pub static LIMITS: &[Limit] = &[
         |job| job.number("openfiles").is_some_and(|n| n > 0),
         "all files of a job are open",
     ),
-    noted("fallocate", |job| job.has("fallocate"), IN_ANY_CASE),
-    noted(
+    limit(
+        "fallocate",
+        Reach::NotedInPart,
+        |job| job.has("fallocate") && !job.leaves_unwritten(),
+        READ_TOO,
+    ),
+    limit(
         "create_on_open",
-        |job| job.number("create_on_open") == Some(1),
-        IN_ANY_CASE,
+        Reach::NotedInPart,
+        |job| job.number("create_on_open") == Some(1) && !job.leaves_unwritten(),
+        READ_TOO,
     ),
     noted(
         "create_serialize",
         |job| job.number("create_serialize") == Some(0),
         "how files are laid out is not part of what is measured",
     ),
-    noted("create_fsync", |job| job.number("create_fsync") == Some(0), IN_ANY_CASE),
+    noted(
+        "create_fsync",
+        |job| job.number("create_fsync") == Some(0),
+        "a file that is written before the work is synced in any case",
+    ),
     noted(
         "allow_mounted_write",
         |job| job.number("allow_mounted_write") == Some(1),
         "a device that is in use is never written",
     ),
-    noted("overwrite", |job| job.number("overwrite") == Some(1), IN_ANY_CASE),
     refused(
         "file_append",
         |job| job.number("file_append") == Some(1),
@@ -363,10 +362,6 @@ size=1m
             Err("line 2: option `file_append`"),
         );
         check(
-            "[a]\nsize=1m\nfill_device=1\n",
-            Err("a device is filled; of a file system half"),
-        );
-        check(
             "[a]\nsize=1m\niodepth=8\nio_submit_mode=offload\n",
             Err("one operation at a time, whoever submits it"),
         );
@@ -376,7 +371,7 @@ size=1m
         );
         check(
             "[a]\nsize=1m\nfallocate=none\n",
-            Ok("line 3: `fallocate` changes nothing"),
+            Ok("line 3: `fallocate` changes nothing here: files that are read are written whole"),
         );
         check(
             "[a]\nsize=1m\nunlink_each_loop=1\n",

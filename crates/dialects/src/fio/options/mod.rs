@@ -9,12 +9,14 @@ mod block;
 mod data;
 mod elsewhere;
 mod engine;
+pub mod engines;
 mod files;
 mod life;
 mod limits;
 mod logging;
 mod pace;
 mod parts;
+mod process;
 mod refused;
 mod reporting;
 mod sizes;
@@ -72,6 +74,10 @@ pub static OPTIONS: &[Table] = &[
     Table {
         title: "Jobs, start and end",
         options: life::OPTIONS,
+    },
+    Table {
+        title: "The process of a job, and the device below it",
+        options: process::OPTIONS,
     },
     Table {
         title: "Reports",

@@ -3,7 +3,7 @@
 use super::super::draft::Draft;
 use super::super::job::Directions;
 use super::super::value::Bare;
-use super::{Kind, OptionDef};
+use super::{Kind, OptionDef, small};
 use model::job::{Arrivals, Rate};
 use model::units::Nanos;
 
@@ -40,6 +40,25 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::List(0..=ANY, |d, v| merge(d, v, |rate| &mut rate.min_iops)),
         "The job fails where it stays below these operations per second. More than the \
              `rate_iops` of any direction is refused.",
+    ),
+    OptionDef::new(
+        "flow",
+        "0",
+        Kind::Int(0..=1 << 30, |d, n| d.job.does.flow.weight = small(n)),
+        "The job and those beside it with the same `flow_id` hold each other back, so that the operations of each go \
+             with its weight. One that starts later, or ends, changes nothing of the ratio of the others.",
+    ),
+    OptionDef::new(
+        "flow_id",
+        "0",
+        Kind::Int(0..=ANY, |d, n| d.job.does.flow.id = n),
+        "Which jobs with `flow` belong together.",
+    ),
+    OptionDef::new(
+        "flow_sleep",
+        "0",
+        Kind::Int(0..=1 << 40, |d, n| d.job.does.flow.pause = Nanos(n * 1000)),
+        "How long a job waits that is ahead of the others, in microseconds; here 10 at least.",
     ),
     OptionDef::new(
         "rate_process",

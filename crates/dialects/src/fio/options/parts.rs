@@ -1,6 +1,7 @@
 //! Small grammars that several options share: fill patterns, lists of shares, CPU lists.
 
 use crate::fio::value::{self, KbBase};
+use model::job::ErrorNumbers;
 use std::collections::BTreeSet;
 
 /// The longest pattern, in bytes: fio's own limit.
@@ -44,7 +45,13 @@ pub(super) fn pattern(text: &str) -> Result<Vec<u8>, String> {
 fn decimal(text: &str) -> Result<(Vec<u8>, &str), String> {
     let is_negative = text.starts_with('-');
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let (digits, behind) = split_while(digits, |c| c.is_ascii_digit());
+    let (mut digits, mut behind) = split_while(digits, |c| c.is_ascii_digit());
+    // The zero of `0x` begins a number of its own.
+    if behind.starts_with(['x', 'X'])
+        && let Some(before) = digits.strip_suffix('0').filter(|before| !before.is_empty())
+    {
+        (digits, behind) = (before, &text[text.len() - behind.len() - 1..]);
+    }
     let number: i32 = digits
         .parse()
         .map_err(|_| "a number, 0x and hexadecimal digits, or a text in `\"`".to_owned())?;
@@ -117,7 +124,11 @@ pub(super) fn cpus(text: &str) -> Result<BTreeSet<u32>, String> {
     for part in text.split([',', ':']) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let first: u32 = first.trim().parse().map_err(|_| expected())?;
-        let last: u32 = last.trim().parse().map_err(|_| expected())?;
+        // fio reads `0-` as CPU 0.
+        let last: u32 = match last.trim() {
+            "" => first,
+            last => last.parse().map_err(|_| expected())?,
+        };
         if first > last || last > MAX_CPU {
             return Err(expected());
         }
@@ -131,6 +142,63 @@ pub(super) fn size(text: &str, base: KbBase, warnings: &mut Vec<String>) -> Resu
     let read = value::size(text, base).ok_or_else(|| format!("`{text}` is no size"))?;
     warnings.extend(read.warning);
     Ok(read.value)
+}
+
+/// Names of errors that storage has, beside those of [`FIRST_ERRORS`].
+const ERRORS: &[(&str, i32)] = &[
+    ("ENODATA", 61),
+    ("EILSEQ", 84),
+    ("EOPNOTSUPP", 95),
+    ("ETIMEDOUT", 110),
+    ("ESTALE", 116),
+    ("EREMOTEIO", 121),
+    ("EDQUOT", 122),
+];
+
+/// The first errors of Linux, from number 1 on.
+const FIRST_ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT \
+                            ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY \
+                            EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE";
+
+/// The highest number of an error: the kernel's own limit.
+const MAX_ERROR: i32 = 4095;
+
+/// Errors of reads, writes and checks, as in `EAGAIN,ENOSPC:122`; 0 is none.
+pub(super) fn errors(text: &str) -> Result<ErrorNumbers, String> {
+    let mut lists = text.split(',');
+    let mut next = || lists.next().map_or_else(|| Ok(Vec::new()), error_list);
+    let numbers = ErrorNumbers {
+        read: next()?,
+        write: next()?,
+        verify: next()?,
+    };
+    match lists.next() {
+        None => Ok(numbers),
+        Some(_) => Err("at most three lists: of reads, writes and checks".to_owned()),
+    }
+}
+
+fn error_list(text: &str) -> Result<Vec<i32>, String> {
+    let words = text.split(':').map(str::trim);
+    let numbers = words.filter(|word| !word.is_empty()).map(error_number);
+    let numbers: Vec<i32> = numbers.collect::<Result<_, _>>()?;
+    Ok(numbers.into_iter().filter(|number| *number > 0).collect())
+}
+
+fn error_number(word: &str) -> Result<i32, String> {
+    let first = FIRST_ERRORS.split_whitespace().zip(1..);
+    let mut named = first.chain(ERRORS.iter().copied());
+    let number = named
+        .find(|(name, _)| *name == word)
+        .map(|(_, number)| number);
+    let number = number.or_else(|| word.parse().ok());
+    number
+        .filter(|number| (0..=MAX_ERROR).contains(number))
+        .ok_or_else(|| {
+            format!(
+                "`{word}` is no error of storage such as `ENOSPC`, and no number up to {MAX_ERROR}"
+            )
+        })
 }
 
 #[cfg(test)]
@@ -148,6 +216,15 @@ mod tests {
         check("12", Some(&[12]));
         check("-12", Some(&[0xf4, 0xff, 0xff, 0xff]));
         check("0xff\"a\"1", Some(&[0xff, b'a', 1]));
+        // As fio 3.33 writes them.
+        let all = [
+            b"abcd".as_slice(),
+            &[0xf4, 0xff, 0xff, 0xff, 0xde, 0xad, 0xfa, 0xce],
+        ]
+        .concat();
+        check("\"abcd\"-120xdeadface", Some(&all));
+        check("120xdeadface", Some(&[12, 0xde, 0xad, 0xfa, 0xce]));
+        check("0xabx", None);
         check("abc", None);
         check("'file'", None);
         check("%o", None);
@@ -158,8 +235,32 @@ mod tests {
     }
 
     #[test]
+    fn errors_have_names_or_numbers_and_belong_to_reads_writes_or_checks() {
+        let check = |text: &str, expect: Option<[&[i32]; 3]>| {
+            let found = errors(text).ok();
+            let found = found
+                .as_ref()
+                .map(|of| [&of.read[..], &of.write, &of.verify]);
+            assert_eq!(found, expect, "{text}");
+        };
+        check("EAGAIN,ENOSPC:122", Some([&[11], &[28, 122], &[]]));
+        check(",ENOSPC", Some([&[], &[28], &[]]));
+        check(",,EILSEQ", Some([&[], &[], &[84]]));
+        check(
+            "EIO:EPERM:ERANGE:EDQUOT",
+            Some([&[5, 1, 34, 122], &[], &[]]),
+        );
+        check("0", Some([&[], &[], &[]]));
+        check("EIO,EIO,EIO,EIO", None);
+        check("EFOO", None);
+        check("-5", None);
+        check("4096", None);
+    }
+
+    #[test]
     fn cpu_lists_are_bounded() {
         assert_eq!(cpus("0-2,5").unwrap(), BTreeSet::from([0, 1, 2, 5]));
+        assert_eq!(cpus("1-").unwrap(), BTreeSet::from([1]));
         assert!(cpus("0-4000000000").is_err());
         assert!(cpus("3-1").is_err());
         assert!(cpus("a").is_err());

@@ -16,19 +16,11 @@ const fn zoned(name: &'static str, doc: &'static str) -> OptionDef {
 }
 
 const fn priority(name: &'static str, doc: &'static str) -> OptionDef {
-    no(name, doc, "priorities are not set")
+    no(name, doc, "all operations of a job have one priority").instead("prio")
 }
 
 const fn command(name: &'static str, doc: &'static str) -> OptionDef {
     no(name, doc, "no command of a job file is executed")
-}
-
-const fn flow(name: &'static str, doc: &'static str) -> OptionDef {
-    no(
-        name,
-        doc,
-        "jobs that hold each other back are not supported",
-    )
 }
 
 const fn trim(name: &'static str, doc: &'static str) -> OptionDef {
@@ -50,12 +42,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     .instead("bs")
     .but(&["0"]),
     no(
-        "wait_for",
-        "Waits for one named job.",
-        "jobs wait for all before them or for none",
-    )
-    .instead("stonewall"),
-    no(
         "lockfile",
         "Locks files between jobs.",
         "files are not locked",
@@ -67,12 +53,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "files are named one by one",
     )
     .instead("filename"),
-    no(
-        "ignore_error",
-        "Single error numbers that do not end the job.",
-        "errors are let pass by kind",
-    )
-    .instead("continue_on_error"),
     no(
         "write_barrier",
         "Barriers among the writes.",
@@ -124,16 +104,13 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "not needed with io_uring",
     )
     .alone()
-    .instead("ioengine"),
-    priority("cmdprio_percentage", "Priorities of a share of operations."),
+    .instead("ioengine")
+    .but(&["0"]),
+    priority("cmdprio_percentage", "Priorities of a share of operations.").but(&["0"]),
     priority("cmdprio_class", "The class of those."),
     priority("cmdprio", "The level of those."),
     priority("cmdprio_bssplit", "Priorities by size."),
-    priority("prio", "Level of I/O priority."),
-    priority("prioclass", "Class of I/O priority."),
     priority("priohint", "Hint of I/O priority."),
-    priority("nice", "CPU priority.").but(&["0"]),
-    machine("ioscheduler", "Changes the scheduler of the device."),
     machine("cgroup", "Runs in a cgroup."),
     machine("cgroup_weight", "Weight of that cgroup."),
     machine("cgroup_nodelete", "Keeps that cgroup.").but(&["0"]),
@@ -146,17 +123,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "gid",
         "Runs as another group.",
         "jobs run as the user who starts them",
-    ),
-    no(
-        "numa_cpu_nodes",
-        "NUMA nodes to run on.",
-        "nodes are not bound",
-    )
-    .instead("cpus_allowed"),
-    no(
-        "numa_mem_policy",
-        "NUMA nodes of the memory.",
-        "nodes are not bound",
     ),
     no(
         "iomem_align",
@@ -173,12 +139,13 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "A built-in set of jobs.",
         "fio's built-in profiles are not supported",
     ),
-    flow("flow", "Balance between jobs.")
-        .instead("rate_iops")
-        .but(&["0"]),
-    flow("flow_id", "Which jobs are balanced.").but(&["0"]),
-    flow("flow_sleep", "Pause of a job that is ahead.").but(&["0"]),
-    flow("flow_watermark", "How far a job may be ahead."),
+    no(
+        "flow_watermark",
+        "How far a job may be ahead.",
+        "a job that is ahead waits at once",
+    )
+    .instead("flow")
+    .but(&["1024"]),
     trace("read_iolog", "Replays a trace."),
     trace("write_iolog", "Records a trace."),
     trace("read_iolog_chunked", "Replays a trace in parts.").but(&["0"]),
@@ -196,18 +163,19 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     zoned("max_open_zones", "Open zones at most.").but(&["0"]),
     zoned("job_max_open_zones", "Open zones of a job at most.").but(&["0"]),
     zoned("ignore_zone_limits", "Ignores the device's limits.").but(&["0"]),
-    zoned("zone_reset_threshold", "When zones are reset."),
-    zoned("zone_reset_frequency", "How often zones are reset."),
+    zoned("zone_reset_threshold", "When zones are reset.").but(&["0"]),
+    zoned("zone_reset_frequency", "How often zones are reset.").but(&["0"]),
     no(
         "verify_state_load",
         "Continues an interrupted check.",
         "a check starts from the beginning",
     )
-    .instead("verify_only"),
+    .instead("verify_only")
+    .but(&["0"]),
     trim("trim_percentage", "Trims a share of verified blocks.").but(&["0"]),
     trim("trim_verify_zero", "Trimmed blocks must read as zeros.").but(&["1"]),
-    trim("trim_backlog", "Trims after so many blocks."),
-    trim("trim_backlog_batch", "How many are trimmed then."),
+    trim("trim_backlog", "Trims after so many blocks.").but(&["0"]),
+    trim("trim_backlog_batch", "How many are trimmed then.").but(&["0"]),
     no(
         "dedupe_mode",
         "Which earlier buffers are repeated.",

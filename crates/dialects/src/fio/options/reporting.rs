@@ -58,9 +58,10 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Bool(|d, on| {
             let reporting = &mut d.job.reporting;
-            (reporting.no_clat, reporting.no_slat, reporting.no_bw) = (on, on, on);
+            (reporting.no_clat, reporting.no_slat) = (on, on);
+            (reporting.no_lat, reporting.no_bw) = (on, on);
         }),
-        "No latencies are taken, as with `disable_clat`, `disable_slat` and \
+        "No latencies are taken, as with `disable_lat`, `disable_clat`, `disable_slat` and \
              `disable_bw`, so that fewer clock readings are needed.",
     ),
     OptionDef::new(

@@ -58,7 +58,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "fill_device",
         "0",
         Kind::Bool(|d, on| d.job.amount.fills_device = on),
-        "Sequential writes until the device is full.",
+        "Sequential writes until the device is full. Of a file system about half of what is free is written, by which \
+             the job ends as on a full disk; at least 1 GiB (10 % of a small one) stays free.",
     )
     .or(&["fill_fs"]),
     OptionDef::new(
@@ -70,7 +71,19 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "zonemode",
         "",
-        Kind::Choice(&["none", "strided"], |d, w| d.zones_off = w == "none"),
+        Kind::Text("`none`, `strided`", |d, text| {
+            d.zones_off = match text {
+                "none" => true,
+                "strided" => false,
+                "zbd" => {
+                    return Err(
+                        "`zbd` needs a zoned block device, and none is supported".to_owned()
+                    );
+                }
+                _ => return Err("`none` or `strided`".to_owned()),
+            };
+            Ok(())
+        }),
         "`strided` works zone by zone; zoned block devices (`zbd`) are not \
              supported.",
     ),

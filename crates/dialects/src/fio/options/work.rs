@@ -217,8 +217,12 @@ pub(super) fn skewed(word: &str, rest: &str) -> Result<Option<Distribution>, Str
     Ok(Some(match word {
         "zipf" => {
             let (theta, center) = skew(rest, 1.1)?;
-            if theta <= 0.0 || (theta - 1.0).abs() < 1e-12 {
-                return Err("a theta above 0 and not 1".to_owned());
+            if theta < 0.0 || (theta - 1.0).abs() < 1e-12 {
+                return Err("a theta of 0 or more and not 1".to_owned());
+            }
+            if theta == 0.0 {
+                // Nothing is a favourite.
+                return Ok(Some(Distribution::Uniform));
             }
             Distribution::Zipf { theta, center }
         }

@@ -3,8 +3,8 @@
 use super::bins;
 use super::layout::{Pairs, to_text};
 use crate::fio::result::{
-    Direction, DiskUse, JobResult, Latency, LatencyShares, LatencyTarget, Report, SHARE_ENDS,
-    Samples, SteadyResult,
+    Direction, DiskUse, Idleness, JobResult, Kept, Latency, LatencyShares, LatencyTarget, Report,
+    SHARE_ENDS, Samples, SteadyResult,
 };
 use model::num::{approx, round_to_u64};
 use serde::Serialize;
@@ -26,7 +26,20 @@ pub fn json(report: &Report, with_bins: bool) -> String {
             .map(|job| JobJson::of(job, with_bins))
             .collect(),
         disk_util: report.disks.iter().map(DiskJson::of).collect(),
+        cpu_idleness: report.idleness.as_ref().map(idleness),
+        kurabe: report.kept.as_ref(),
     })
+}
+
+/// fio's keys: each CPU has one of its own.
+fn idleness(idleness: &Idleness) -> Pairs<f64> {
+    let cpus = idleness.cpus.iter();
+    let cpus = cpus.map(|(cpu, idle)| (format!("cpu-{cpu}"), *idle));
+    let (mean, stddev) = idleness.unit_us;
+    let first = ("system".to_owned(), idleness.system_percent);
+    let unit = [("unit_mean", mean), ("unit_stddev", stddev)];
+    let unit = unit.map(|(name, value)| (name.to_owned(), value));
+    Pairs(std::iter::once(first).chain(cpus).chain(unit).collect())
 }
 
 #[derive(Serialize)]
@@ -41,6 +54,10 @@ struct Root<'a> {
     jobs: Vec<JobJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disk_util: Vec<DiskJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_idleness: Option<Pairs<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kurabe: Option<&'a Kept>,
 }
 
 #[derive(Serialize)]

@@ -163,6 +163,7 @@ impl OfJob<'_> {
             return;
         }
         figures.push(Figures {
+            cut_short: None,
             output: self.index,
             version: self.output.version.clone(),
             when: self.output.when,

@@ -180,8 +180,10 @@ fn version(line: &str) -> Option<&str> {
     let version = line
         .strip_prefix("fio-")
         .or_else(|| line.strip_prefix("fio "))?;
+    // What stands in brackets is who printed it in fio's words.
+    let number = version.split(" (").next().unwrap_or(version);
     let is_one =
-        version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains([' ', ';', '/']);
+        number.starts_with(|c: char| c.is_ascii_digit()) && !number.contains([' ', ';', '/']);
     is_one.then_some(version)
 }
 

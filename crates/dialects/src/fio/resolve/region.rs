@@ -78,9 +78,18 @@ pub(super) fn region(job: &Job, found: &[Found]) -> Result<Region, String> {
                 )
             })
     };
+    let fill = || {
+        let room = found.first().and_then(|found| found.room_bytes);
+        let Some(room) = room.filter(|room| *room > there.unwrap_or(0)) else {
+            return rest();
+        };
+        let block = job.does.size_range().0.max(1);
+        let of_file = (room / files).saturating_sub(offset) / block * block;
+        Ok(of_file.saturating_mul(files))
+    };
     let mut sizes = Vec::new();
     let size = match (file_bytes, amount.size) {
-        _ if amount.fills_device => rest()?,
+        _ if amount.fills_device => fill()?,
         (Some(file), _) if file > offset && drawn.as_ref().is_some_and(|all| all.len() > 1) => {
             sizes.extend(drawn.iter().flatten().map(|bytes| bytes - offset));
             sizes.iter().sum()

@@ -4,14 +4,21 @@
 use super::*;
 use crate::fio::options::{self, Kind, OptionDef, Reach, Standing, Status, check_limits};
 use crate::fio::testkit::Nowhere;
-use crate::fio::{Plan, Remark};
+use crate::fio::{Plan, Remark, Surroundings};
+use model::job::Layout;
 use std::fmt::Write as _;
 
+fn nowhere(path: &str) -> Result<Found, String> {
+    Nowhere.find(path)
+}
+
 /// What there is where every file has the length that `length` says.
+/// There is room for a file of 1 MiB and a little more.
 fn found(job: &Job, length: impl Fn(&str) -> Option<u64>) -> Vec<Found> {
     let of = |path: &String| Found {
         length_bytes: length(path),
-        ..Nowhere.find(path).unwrap()
+        room_bytes: Some((1 << 20) + 1000),
+        ..nowhere(path).unwrap()
     };
     job.target.files.iter().map(of).collect()
 }
@@ -78,9 +85,11 @@ fn sample(def: &OptionDef) -> Sample {
         "nrfiles" => value("2"),
         "openfiles" => with("--nrfiles=2", "1"),
         "file_service_type" => with("--nrfiles=2", "random"),
-        "fallocate" => value("none"),
+        "fallocate" => with("--rw=write", "none"),
+        "create_on_open" | "overwrite" => with("--rw=write", "1"),
         "fadvise_hint" => value("0"),
         "ioengine" => value("libaio"),
+        "stat_type" => with("--ioengine=filestat", "statx"),
         "iodepth" => with(URING, "4"),
         "iodepth_batch" | "iodepth_batch_complete_min" => with(URING, "2"),
         "iodepth_batch_complete_max" | "iodepth_low" => with(URING, "4"),
@@ -134,14 +143,23 @@ fn sample(def: &OptionDef) -> Sample {
         "runtime" => value("3"),
         "time_based" => with("--runtime=3", "1"),
         "ramp_time" | "startdelay" => value("1"),
+        "wait_for" => with("--numjobs=1 --name=b", "a"),
         "exit_what" => with("--exitall=1", "stonewall"),
         "continue_on_error" => value("io"),
+        "flow" => value("2"),
+        "flow_id" | "flow_sleep" => with("--flow=2", "3"),
+        "ignore_error" => value("EIO,ENOSPC:122"),
         "steadystate" => with("--ss_dur=3", "iops:5%"),
         "ss_interval" => with("--ss_dur=3 --ss=iops:5%", "2"),
         "steadystate_duration" | "steadystate_ramp_time" => with("--ss_dur=3 --ss=iops:5%", "4"),
         "cpus_allowed" => value("0"),
         "cpumask" => value("1"),
         "cpus_allowed_policy" => with("--cpus_allowed=0,1", "split"),
+        "nice" => value("5"),
+        "prio" | "prioclass" => value("3"),
+        "numa_cpu_nodes" => value("0"),
+        "numa_mem_policy" => value("bind:0"),
+        "ioscheduler" => value("none"),
         "unified_rw_reporting" => value("mixed"),
         "percentile_list" => value("50:99"),
         "bwavgtime" | "iopsavgtime" => value("1000"),
@@ -174,8 +192,9 @@ fn looked_at(plan: &Plan) -> String {
             let task = task(job, &found(job, |_| Some(64 << 20))).unwrap();
             writeln!(
                 text,
-                "{task:?} {} {:?} {:?} {:?} {} {} {} {} {:?}",
+                "{task:?} {} {:?} {:?} {:?} {:?} {} {} {} {} {:?} {:?} {:?}",
                 job.shares_process(),
+                job.life.waits_for,
                 job.reporting,
                 job.description,
                 job.target.files,
@@ -184,6 +203,8 @@ fn looked_at(plan: &Plan) -> String {
                 job.life.ends_all,
                 job.life.ends_all_on_error,
                 job.life.exit_what,
+                job.life.cpu_nodes,
+                job.life.scheduler,
             )
             .unwrap();
         }
@@ -271,6 +292,11 @@ fn regions_are_as_long_as_said_or_as_what_is_there() {
     check("--filesize=4m --size=16m", Ok((0, 4 * M)));
     check("--filename=f:f --offset=16m", Ok((16 * M, 96 * M)));
     check("--size=8m --fill_device=1", Ok((0, 64 * M)));
+    check("--filename=g --fill_device=1", Ok((0, M)));
+    check(
+        "--filename=g:h --fill_device=1 --bs=300k",
+        Ok((0, 600 << 10)),
+    );
     check("--offset=64m", Err("nothing of `f` lies behind"));
     check("--filename=g", Err("`g` is not there, and no size"));
     check("--filename=g --size=50%", Err("`size` is a share of `g`"));
@@ -318,7 +344,7 @@ fn a_job_ends_when_its_amount_is_done() {
     let check = |line: &str, expect: End| {
         let plan = parse(&format!("--name=a --size=1m --bs=4k {line}")).unwrap();
         let job = plan.jobs().next().unwrap();
-        assert_eq!(resolve(job, &Nowhere).unwrap().job.end, expect, "{line}");
+        assert_eq!(resolve(job, nowhere).unwrap().job.end, expect, "{line}");
     };
     let once = End {
         time: None,
@@ -326,6 +352,12 @@ fn a_job_ends_when_its_amount_is_done() {
         ops: None,
         loops: 1,
         time_based: false,
+        behind: Behind::Ends,
+    };
+    let again = |bytes| End {
+        bytes: Some(bytes),
+        behind: Behind::Again,
+        ..once
     };
     let bytes = |bytes| End {
         bytes: Some(bytes),
@@ -334,15 +366,25 @@ fn a_job_ends_when_its_amount_is_done() {
     let timed = |time_based| End {
         time: Some(Nanos::from_secs(5)),
         time_based,
+        behind: if time_based {
+            Behind::GoesOn
+        } else {
+            Behind::Ends
+        },
         ..once
     };
     check("--rw=read", once);
-    check("--io_size=4m", bytes(4 << 20));
-    check("--io_size=50%", bytes(512 << 10));
+    check("--io_size=4m", again(4 << 20));
+    check("--io_size=50%", again(512 << 10));
+    let anywhere = End {
+        behind: Behind::GoesOn,
+        ..again(4 << 20)
+    };
+    check("--io_size=4m --rw=randread --norandommap", anywhere);
     // As fio 3.33 does it: once through the files at most, and whole blocks of each.
     check("--filesize=512k --size=2m", bytes(512 << 10));
     check("--filesize=512k --size=256k", bytes(256 << 10));
-    check("--filesize=512k --size=2m --io_size=4m", bytes(4 << 20));
+    check("--filesize=512k --size=2m --io_size=4m", again(4 << 20));
     check("--size=10k", bytes(8 << 10));
     check("--size=20k --nrfiles=2", bytes(16 << 10));
     check(
@@ -353,7 +395,7 @@ fn a_job_ends_when_its_amount_is_done() {
         },
     );
     check("--size=10k --bsrange=2k-8k", bytes(10 << 10));
-    check("--size=64k --io_size=10k", bytes(10 << 10));
+    check("--size=64k --io_size=10k", again(10 << 10));
     let ops = Some(10);
     check("--number_ios=10", End { ops, ..once });
     check("--loops=3", End { loops: 3, ..once });
@@ -362,11 +404,92 @@ fn a_job_ends_when_its_amount_is_done() {
 }
 
 #[test]
+fn queues_are_as_the_engine_likes_them_until_a_job_says_anything_of_them() {
+    let check = |line: &str, expect: (Option<u32>, u32, Option<u32>, Option<u32>)| {
+        let plan = parse(&format!("--name=a --size=1m {URING} {line}")).unwrap();
+        let found = resolve(plan.jobs().next().unwrap(), nowhere)
+            .unwrap()
+            .job
+            .batching;
+        let found = (
+            found.submit,
+            found.complete_min,
+            found.complete_max,
+            found.low,
+        );
+        assert_eq!(found, expect, "{line}");
+    };
+    check("", (None, 1, None, None));
+    check("--iodepth_batch=4", (Some(4), 1, Some(1), None));
+    check("--iodepth_batch=0", (None, 1, Some(1), None));
+    check(
+        "--iodepth_batch_complete_min=4",
+        (Some(1), 4, Some(4), None),
+    );
+    check("--iodepth_batch_complete=0", (Some(1), 0, Some(1), None));
+    let both = "--iodepth_batch_complete_min=2 --iodepth_batch_complete_max=6";
+    check(both, (Some(1), 2, Some(6), None));
+    check("--iodepth_low=4", (Some(1), 1, Some(1), Some(4)));
+}
+
+#[test]
+fn files_that_are_only_written_are_laid_out_as_in_fio() {
+    let check = |line: &str, expect: Layout| {
+        let plan = parse(&format!("--name=a --size=1m {line}")).unwrap();
+        let job = resolve(plan.jobs().next().unwrap(), nowhere).unwrap().job;
+        assert_eq!(job.layout, expect, "{line}");
+    };
+    check("--rw=read", Layout::Written);
+    check("--rw=randrw", Layout::Written);
+    check("--rw=trim", Layout::Written);
+    check("--rw=write", Layout::Reserved);
+    check("--rw=randwrite --fallocate=posix", Layout::Reserved);
+    check("--rw=write --fallocate=keep", Layout::Kept);
+    check("--rw=write --fallocate=truncate", Layout::Sparse);
+    check("--rw=write --fallocate=none", Layout::Empty);
+    check("--rw=write --create_on_open=1", Layout::Empty);
+    check("--rw=write --overwrite=1", Layout::Written);
+    check("--rw=write --ioengine=mmap", Layout::Written);
+    check("--rw=write --verify=md5", Layout::Reserved);
+    check("--rw=write --verify=md5 --verify_only", Layout::Written);
+}
+
+#[test]
+fn a_job_waits_for_one_that_stands_before_it() {
+    let check = |line: &str, words: Option<&str>| {
+        let plan = parse(&format!("--size=1m --ioengine=null {line}"));
+        match (plan, words) {
+            (Ok(plan), None) => {
+                let last = plan.jobs().last().unwrap();
+                assert_eq!(last.life.waits_for.as_deref(), Some("a"), "{line}");
+            }
+            (Err(error), Some(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (found, _) => panic!("{line}: {found:?}"),
+        }
+    };
+    check("--name=a --numjobs=3 --name=b --wait_for=a", None);
+    check("--name=a --name=b --stonewall --wait_for=a", None);
+    check(
+        "--name=b --wait_for=a --name=a",
+        Some("no job of that name stands before it"),
+    );
+    check("--name=a --wait_for=a", Some("would wait for itself"));
+    check(
+        "--wait_for=a --name=a --name=b",
+        Some("would wait for itself"),
+    );
+    check(
+        "--name=a --name=a --name=b --wait_for=a",
+        Some("2 jobs have that name"),
+    );
+}
+
+#[test]
 fn clones_differ_in_their_seeds_and_runs_do_not() {
     let seeds = |line: &str| -> Vec<Option<u64>> {
         let plan = parse(&format!("--name=a --size=1m --numjobs=2 {line}")).unwrap();
         let jobs = plan.jobs();
-        jobs.map(|job| resolve(job, &Nowhere).unwrap().job.seed)
+        jobs.map(|job| resolve(job, nowhere).unwrap().job.seed)
             .collect()
     };
     let first = seeds("--rw=randread");

@@ -65,5 +65,5 @@ fn a_refused_option_that_asks_for_nothing_is_noted() {
             assert!(plan.notes.iter().any(|n| n.text.contains(&note)), "{note}");
         }
     }
-    assert!(file("[a]\nsize=1m\nnice=1\n").is_err());
+    assert!(file("[a]\nsize=1m\nflow_watermark=8\n").is_err());
 }

@@ -192,7 +192,7 @@ fn plain_values_are_read_without_a_warning() {
             })
     });
     check("gtod_reduce=1", |job| {
-        job.reporting.no_clat && job.reporting.no_slat && !job.reporting.no_lat
+        job.reporting.no_clat && job.reporting.no_slat && job.reporting.no_lat
     });
     check("ioengine=aio\ndirect=1\niodepth=8", |job| {
         job.does.engine == IoEngine::Libaio

@@ -58,9 +58,9 @@ fn what_is_wrong_is_named_with_file_and_line() {
         "`job.fio` line 2: no option `BS`\nhint: the nearest supported option is `bs`",
     );
     check(
-        "[a]\nflow=8\n",
-        "`job.fio` line 2: option `flow` is refused: jobs that hold each other back are not supported\n\
-         hint: the nearest supported option is `rate_iops`",
+        "[a]\nflow_watermark=8\n",
+        "`job.fio` line 2: option `flow_watermark` is refused: a job that is ahead waits at once\n\
+         hint: the nearest supported option is `flow`",
     );
     check(
         "[a]\nbs\n",

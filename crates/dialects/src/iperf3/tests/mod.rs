@@ -111,6 +111,21 @@ fn params(figures: &Figures) -> String {
 }
 
 #[test]
+fn a_row_of_the_summary_that_cannot_be_read_is_listed() {
+    for (whole, broken) in [("1.00 GBytes", "1,00 GBytes"), ("860 Mbits", "860\nMbits")] {
+        let found = (READER.read)(&TCP.replacen(whole, broken, 1));
+        assert_eq!(found.left_out.len(), 1, "{broken}: {:?}", found.left_out);
+        assert_eq!(found.left_out[0].line, 7);
+        let values = &found.figures[0].values;
+        assert!(
+            !values
+                .iter()
+                .any(|value| value.quantity == "sent_bytes_per_s")
+        );
+    }
+}
+
+#[test]
 fn the_receiver_counts_and_the_sender_is_kept_apart() {
     let sums = [
         ("bytes_per_s", 836e6 / 8.0),

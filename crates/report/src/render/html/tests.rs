@@ -48,6 +48,16 @@ fn hostile_text_is_text_in_the_page_and_in_the_picture() {
     assert_eq!(picture.matches("<script").count(), 0);
 }
 
+#[test]
+fn what_is_laid_out_late_on_a_screen_is_on_paper() {
+    let page = file(&testkit::normal());
+    let [style] = between(&page, "<style>", "</style>")[..] else {
+        panic!("one style");
+    };
+    assert_eq!(style.matches("content-visibility").count(), 1);
+    assert!(style.contains("\n@media screen{.part{content-visibility:auto;"));
+}
+
 /// A soak that is longer than its chart is wide.
 fn long_soak() -> Run {
     let mut run = crate::page::soak::tests::run();

@@ -4,7 +4,7 @@ use super::layout::{Tell, remove, room_for, size_auto};
 use super::{complete, ensure_telling, given_back, key, name, paths};
 use engine::workload::{ErrandKind, Place, Told, WorkError};
 use model::ground::{Ground, GroundKind};
-use model::job::{IoEngine, Job, Target};
+use model::job::{Job, Target};
 use model::units::{Bytes, Nanos};
 
 /// What storage is expected to take when nothing is known of it: bytes a second, written and synced.
@@ -16,7 +16,7 @@ const AT_MOST: Nanos = Nanos::from_secs(600);
 
 /// What a job stands on; `None` where nothing is written before it, or where each round does so for itself.
 pub(in super::super) fn ground(job: &Job, free: Option<Bytes>) -> Option<Ground> {
-    if job.engine == IoEngine::Null {
+    if !job.engine.has_data() {
         return None;
     }
     let (key, kind, room) = match &job.target {

@@ -6,7 +6,7 @@ use super::super::space::{GIB, kept, room, rule};
 use super::refused;
 use engine::consent::Permit;
 use engine::workload::WorkError;
-use model::job::{Job, Redundancy};
+use model::job::{Job, Layout, Redundancy};
 use model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -133,13 +133,13 @@ pub(in super::super) fn missing(file: &File, size: u64) -> u64 {
     found.map_or(0, |found| found.unwritten + found.holes)
 }
 
-/// Writes a file of ours that a job names, or leaves it empty: the supervisor removes it then.
-pub(super) fn write_named(job: &Job, permit: &Permit, seed: u64) -> Result<Note, WorkError> {
+/// Makes a file of ours that a job names, as the job has it, or leaves it empty: the supervisor removes it then.
+pub(super) fn make_named(job: &Job, permit: &Permit, seed: u64) -> Result<Note, WorkError> {
     let path = permit.path();
     let file = permit.empty().map_err(refused)?;
     let size = allowed(job, path.parent().unwrap_or(path))?;
     let note = Note::new(job, size, seed);
-    let written = lay_out(&file, 0, &note, true, &mut |_| ())
+    let written = made(&file, &note, job.layout)
         .map_err(|error| WorkError::failed("write", path.display(), error))
         .and_then(|()| {
             serde_json::to_string(&note)
@@ -153,6 +153,21 @@ pub(super) fn write_named(job: &Job, permit: &Permit, seed: u64) -> Result<Note,
         return Err(error);
     }
     Ok(note)
+}
+
+/// Writes a file, or makes room for it. Not every file system reserves room, and fio goes on without.
+fn made(file: &File, note: &Note, layout: Layout) -> io::Result<()> {
+    let room = match layout {
+        Layout::Written => return lay_out(file, 0, note, true, &mut |_| ()),
+        Layout::Reserved => sys::io::file::reserve(file, note.size),
+        Layout::Kept => sys::io::file::reserve_behind(file, note.size),
+        Layout::Sparse => file.set_len(note.size),
+        Layout::Empty => Ok(()),
+    };
+    room.or_else(|error| match error.kind() {
+        io::ErrorKind::Unsupported => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// Fills `size` bytes of a device from `start` on.

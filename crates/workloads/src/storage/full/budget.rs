@@ -3,7 +3,7 @@
 //! An operation begins as long as fewer bytes than asked for have been begun, so that the last one may go beyond them
 //! by less than itself. fio does it that way (3.33, looked at with strace: 10 KiB in blocks of 4 KiB are 12 KiB).
 
-use model::job::End;
+use model::job::{Behind, End};
 
 /// What is left.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,19 @@ pub(in crate::storage) struct Budget {
     ops: u64,
     whole: (u64, u64),
     again: bool,
+    /// Where the region may be left before its bytes are done, each loop is counted by itself.
+    loops: Option<Loops>,
+}
+
+/// Loops that are over with their region.
+#[derive(Clone, Copy, Debug)]
+struct Loops {
+    /// Those behind this one, and of how many.
+    left: u64,
+    all: u64,
+    /// Bytes that are done in all of them at least, and those that have been.
+    least: u64,
+    done: u64,
 }
 
 impl Budget {
@@ -23,7 +36,26 @@ impl Budget {
             ops: whole.1,
             whole,
             again: end.time_based,
+            loops: None,
         }
+    }
+
+    /// The same, where [`Self::region_ends`] tells when a loop is over.
+    pub(super) fn in_loops(mut self, end: &End, region: u64) -> Self {
+        let once = End { loops: 1, ..*end };
+        let all = end.loops.max(1) - 1;
+        self.loops = Some(Loops {
+            left: all,
+            all,
+            least: match end.behind {
+                Behind::Again => end.bytes.unwrap_or(region),
+                Behind::Ends | Behind::GoesOn => 0,
+            },
+            done: 0,
+        });
+        self.whole = once.whole(region);
+        (self.bytes, self.ops) = self.whole;
+        self
     }
 
     /// Bytes that are begun before it is used up, if it ever is.
@@ -55,6 +87,33 @@ impl Budget {
     pub(super) const fn take(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes);
         self.ops -= 1;
+        if let Some(loops) = &mut self.loops {
+            loops.done += bytes;
+            if self.bytes == 0 || self.ops == 0 {
+                self.loop_ends();
+            }
+        }
+    }
+
+    /// The region is done, whatever is left of the bytes: what ended with its last operation has ended already.
+    pub(super) fn region_ends(&mut self) {
+        let is_begun = (self.bytes, self.ops) != self.whole;
+        if is_begun && !self.is_used_up() && !self.loop_ends() {
+            self.bytes = 0;
+        }
+    }
+
+    /// One loop is over: whether there is more to do.
+    const fn loop_ends(&mut self) -> bool {
+        let Some(loops) = &mut self.loops else {
+            return false;
+        };
+        if loops.left > 0 {
+            loops.left -= 1;
+            (self.bytes, self.ops) = self.whole;
+            return true;
+        }
+        loops.done < loops.least && self.bytes > 0 && self.ops > 0
     }
 
     /// Whether it is all to be done again; it is whole again then.
@@ -68,6 +127,9 @@ impl Budget {
     /// Nothing has been done.
     pub(super) const fn renew(&mut self) {
         (self.bytes, self.ops) = self.whole;
+        if let Some(loops) = &mut self.loops {
+            (loops.left, loops.done) = (loops.all, 0);
+        }
     }
 }
 
@@ -127,5 +189,75 @@ mod tests {
         budget.take(4096);
         assert!(budget.is_used_up() && budget.again() && !budget.is_used_up());
         assert!(!Budget::new(&once, 4096).again());
+    }
+
+    #[test]
+    fn loops_over_a_region_do_what_those_of_fio_do() {
+        // Counted in operations of 4 KiB of a region of 1 MiB, as fio 3.33 told them.
+        let check = |behind, bytes: Option<u64>, ops, loops, expected: u64| {
+            let bytes = bytes.map(|kib| kib << 10);
+            let end = End {
+                bytes,
+                ops,
+                loops,
+                behind,
+                time_based: false,
+                ..End::default()
+            };
+            let whole = end.whole(1 << 20);
+            let found = whole.0.div_ceil(4096).min(whole.1);
+            assert_eq!(found, expected, "{end:?}");
+        };
+        let (ends, again) = (Behind::Ends, Behind::Again);
+        check(ends, None, None, 2, 512);
+        check(ends, None, Some(100), 3, 300);
+        check(ends, None, Some(400), 3, 768);
+        for (kib, loops, expected) in [
+            (512, 2, 256),
+            (512, 3, 384),
+            (1536, 1, 384),
+            (1536, 2, 512),
+            (2560, 1, 640),
+            (2560, 2, 768),
+            (3072, 1, 768),
+            (3072, 2, 768),
+            (3072, 5, 1280),
+            (10, 3, 8),
+        ] {
+            check(again, Some(kib), None, loops, expected);
+        }
+        check(Behind::GoesOn, Some(1536), None, 2, 768);
+    }
+
+    #[test]
+    fn a_region_that_is_left_early_ends_a_loop() {
+        let check = |behind, bytes, loops, expected: u64| {
+            let end = End {
+                bytes,
+                loops,
+                behind,
+                time_based: false,
+                ..End::default()
+            };
+            let mut budget = Budget::new(&end, 40_960).in_loops(&end, 40_960);
+            let mut ops = 0;
+            // Every fourth operation is the last of the region.
+            while !budget.is_used_up() {
+                budget.take(4096);
+                ops += 1;
+                if ops % 4 == 0 {
+                    budget.region_ends();
+                }
+            }
+            assert_eq!(ops, expected, "{end:?}");
+        };
+        check(Behind::Ends, None, 1, 4);
+        check(Behind::Ends, None, 3, 12);
+        check(Behind::Again, Some(40_960), 1, 10);
+        check(Behind::Again, Some(40_960), 2, 12);
+        check(Behind::Again, Some(8192), 1, 2);
+        // The bytes of each loop end with the region.
+        check(Behind::Again, Some(16_384), 1, 4);
+        check(Behind::Again, Some(16_384), 3, 12);
     }
 }

@@ -3,7 +3,7 @@
 use super::ledger::{Entry, Ledger};
 use crate::storage::verify::{Checked, Damage};
 use engine::workload::WorkError;
-use model::job::{HEADER, Verify, VerifyMethod};
+use model::job::Verify;
 use std::path::Path;
 
 /// The checks of one job.
@@ -105,14 +105,12 @@ impl Checks {
     /// Headers stand elsewhere in their interval.
     fn swap(&self, part: &mut [u8]) {
         let to = usize::try_from(self.how.offset_bytes).unwrap_or(usize::MAX);
-        if to == 0
-            || matches!(self.how.method, VerifyMethod::Pattern(_))
-            || part.len() < to.saturating_add(HEADER)
-        {
+        let header = self.how.method.header();
+        if to == 0 || part.len() < to.saturating_add(header) {
             return;
         }
         let (head, tail) = part.split_at_mut(to);
-        head[..HEADER].swap_with_slice(&mut tail[..HEADER]);
+        head[..header].swap_with_slice(&mut tail[..header]);
     }
 
     fn interval(&self) -> usize {
@@ -141,6 +139,7 @@ impl Checks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::job::VerifyMethod;
 
     #[test]
     fn every_interval_has_a_header_of_its_own_wherever_it_stands() {
@@ -155,8 +154,8 @@ mod tests {
             let writing = checks.stamp(&mut data, 4096);
             let place = usize::try_from(offset_bytes).unwrap();
             assert_eq!(
-                data[place..place + 6],
-                *b"kurabe",
+                data[place..place + 4],
+                [0xca, 0xac, 5, 0],
                 "{interval} {offset_bytes}"
             );
             let path = Path::new("f");

@@ -43,6 +43,8 @@ pub(super) struct Course {
     /// Where files are to be forgotten when they have been gone through, and the one that is.
     passes: Option<Passes>,
     anew: Option<u32>,
+    /// Walks in sequence may leave their region before its bytes are done.
+    leaves: bool,
 }
 
 /// Which file is next.
@@ -132,8 +134,14 @@ pub(super) fn size_mean(job: &Job) -> f64 {
 }
 
 impl Course {
-    /// For files of which the job uses so many bytes, from `first` on.
-    pub(super) fn new(job: &Job, first: u64, sizes_of_files: &[u64], seed: u64) -> Self {
+    /// For files of which the job uses so many bytes, from `first` on, and which are so long.
+    pub(super) fn new(
+        job: &Job,
+        first: u64,
+        sizes_of_files: &[u64],
+        lengths: &[u64],
+        seed: u64,
+    ) -> Self {
         let blocks = blocks(job);
         let kinds = kinds(job);
         let sizes = [0, 1, 2].map(|at| {
@@ -151,6 +159,11 @@ impl Course {
                 sizes: job.size_range(),
                 align: *of_kind(&align, kind),
                 seed: seed ^ u64::from(file).rotate_left(32),
+                file_end: lengths
+                    .get(index(file))
+                    .copied()
+                    .unwrap_or(0)
+                    .saturating_sub(first),
             };
             (0..per_file).map(move |at| {
                 let kind = if apart { KINDS[at] } else { kinds[0] };
@@ -160,11 +173,16 @@ impl Course {
         let count = job.files.count.max(1);
         let random = job.steps.random_percent;
         let total: u64 = sizes_of_files.iter().sum();
-        let apart = if job.file_sizes.is_empty() {
+        let leaves = job.leaves_in_sequence();
+        let apart = if leaves {
+            // A file is done when it is left.
+            vec![u64::MAX; sizes_of_files.len()]
+        } else if job.file_sizes.is_empty() {
             Vec::new()
         } else {
             sizes_of_files.to_vec()
         };
+        let budget = Budget::new(&job.end, total);
         let walks = (0..count).flat_map(|file| std::iter::repeat_n(file, per_file));
         let bytes_of = |file: u32| sizes_of_files.get(index(file)).copied().unwrap_or(0);
         Self {
@@ -195,7 +213,12 @@ impl Course {
                 sizes: apart,
                 rng: Rng::stream(seed, 29),
             },
-            budget: Budget::new(&job.end, total),
+            budget: if leaves {
+                budget.in_loops(&job.end, total)
+            } else {
+                budget
+            },
+            leaves,
             total,
             trimmed: None,
             trims_then_writes: job.pattern.mix == Mix::TrimWrite,
@@ -285,6 +308,9 @@ impl Course {
         }
         self.files.took(len);
         self.budget.take(len);
+        if self.leaves && self.walks[walk].has_left() {
+            self.leave(file);
+        }
         let target = Target {
             kind,
             file,
@@ -298,6 +324,19 @@ impl Course {
             });
         }
         target
+    }
+
+    /// A file is done; when all are, so is this loop.
+    fn leave(&mut self, file: u32) {
+        if let Some(rest) = self.files.rest.get_mut(index(file)) {
+            *rest = 0;
+        }
+        if self.files.rest.iter().any(|rest| *rest > 0) {
+            return;
+        }
+        self.files.rest.clone_from(&self.files.sizes);
+        self.budget.region_ends();
+        self.walks.iter_mut().for_each(Walk::restart);
     }
 }
 

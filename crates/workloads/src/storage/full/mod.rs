@@ -9,6 +9,7 @@ mod budget;
 mod checks;
 mod collect;
 mod course;
+mod covered;
 mod ledger;
 mod log;
 mod passes;
@@ -46,14 +47,17 @@ use engine::recorder::Recorder;
 use engine::tick::SoFar;
 use engine::workload::{Body, Finish, WorkError};
 use log::Log;
+use model::job::ContinueOn;
 use model::num::approx;
 use passes::Cached;
 use phases::Phase;
 use rates::{Due, Floor, Rates};
 use search::Search;
+use std::ops::Range;
 use std::path::PathBuf;
 use steady::Steady;
 use sys::clock::Clock;
+use sys::io::flow::Member;
 use sys::io::{Engine, Kind, Op, Wait};
 use write::Writer;
 
@@ -73,6 +77,8 @@ pub(super) struct Full<E> {
     checks: Option<Checks>,
     pace: Option<Pace>,
     pauses: Pauses,
+    /// Those beside which it goes, and how long it waits where it is ahead of them.
+    flow: Option<(Member, u64)>,
     rates: Option<Rates>,
     floor: Option<Floor>,
     search: Option<Search>,
@@ -99,6 +105,8 @@ pub(super) struct Full<E> {
     notes: Vec<String>,
     /// What ended it before its time.
     broken: Option<Broken>,
+    /// What operations do where they are no transfers, in the words of errors.
+    word: Option<&'static str>,
 }
 
 /// What is synced at the end.
@@ -123,9 +131,9 @@ struct Pauses {
 }
 
 /// Errors that were let pass.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Errors {
-    lets_pass: [bool; 3],
+    rule: ContinueOn,
     counts: [u64; 3],
     short: [u64; 3],
     first: i32,
@@ -314,6 +322,11 @@ impl<E: Engine> Full<E> {
                 return Next::Later(at);
             }
         }
+        if let Some((member, pause)) = &self.flow
+            && !member.may_go()
+        {
+            return Next::Later(now.saturating_add(*pause));
+        }
         let kind = match &mut self.rates {
             None => self.course.kind(),
             Some(rates) => match rates.due(self.kinds, *now) {
@@ -323,8 +336,11 @@ impl<E: Engine> Full<E> {
             },
         };
         let mut target = self.course.next(kind);
+        if let Some((member, _)) = &mut self.flow {
+            member.goes();
+        }
         if let Some(file) = self.course.begins_anew() {
-            self.forget(|cached| cached.forget(file));
+            self.forget(file..file + 1);
             *now = self.clock.tick_unordered();
         }
         let start = self.begins(&target, *now);
@@ -365,10 +381,16 @@ impl<E: Engine> Full<E> {
         start
     }
 
-    /// Asks the page cache to forget something.
+    /// Asks the page cache to forget files.
     #[cold]
-    fn forget(&mut self, what: impl FnOnce(&Cached) -> std::io::Result<()>) {
-        if let Some(Err(error)) = self.cached.as_ref().map(what) {
+    fn forget(&mut self, mut files: Range<u32>) {
+        let Some(cached) = &self.cached else { return };
+        let engine = &mut self.engine;
+        let forgotten = files.try_for_each(|file| {
+            engine.let_go(file)?;
+            cached.forget(file)
+        });
+        if let Err(error) = forgotten {
             let path = self.paths[0].display();
             let error = WorkError::failed("drop the cached pages of", path, error);
             self.breaks(error, None);
@@ -462,11 +484,14 @@ impl<E: Engine> Body for Full<E> {
     }
 
     fn tick(&mut self, so_far: &mut SoFar) {
-        // What a ramp does is forgotten.
-        if !self.times.is_in_ramp() {
-            self.records.give(so_far);
-            so_far.job = Some(Box::new(self.measured()));
+        // What a ramp does is forgotten, and shown only where each interval is to be seen.
+        let in_ramp = self.times.is_in_ramp();
+        if in_ramp && !self.times.shows_ramp {
+            return;
         }
+        so_far.ramp(in_ramp);
+        self.records.give(so_far);
+        so_far.job = Some(Box::new(self.measured()));
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

@@ -8,6 +8,7 @@ use crate::storage::body::index;
 use model::job::Job;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 /// Tells when each walk begins again.
 #[derive(Clone, Debug)]
@@ -101,9 +102,9 @@ impl Cached {
         }
     }
 
-    /// Forgets the job's part of all files.
-    pub(super) fn forget_all(&self) -> io::Result<()> {
-        (0..self.files.len()).try_for_each(|at| self.forget(u32::try_from(at).unwrap_or(u32::MAX)))
+    /// The numbers of all files.
+    pub(super) fn all(&self) -> Range<u32> {
+        0..u32::try_from(self.files.len()).unwrap_or(u32::MAX)
     }
 }
 

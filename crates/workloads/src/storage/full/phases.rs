@@ -32,6 +32,9 @@ impl<E: Engine> Full<E> {
     pub(super) fn start(&mut self) {
         if !self.times.started {
             self.times.start();
+            if let Some((member, _)) = &mut self.flow {
+                member.join();
+            }
             self.watch.start();
             self.count_anew();
         }
@@ -48,7 +51,7 @@ impl<E: Engine> Full<E> {
         self.records.clear();
         self.bytes = [0; 3];
         self.errors = Errors {
-            lets_pass: self.errors.lets_pass,
+            rule: std::mem::take(&mut self.errors.rule),
             ..Errors::default()
         };
         self.pauses.worked_since = now;
@@ -115,7 +118,7 @@ impl<E: Engine> Full<E> {
                     checks.begin(is_done);
                 }
                 if is_done {
-                    self.forget(Cached::forget_all);
+                    self.forget(self.cached.as_ref().map_or(0..0, Cached::all));
                 }
                 Phase::Check
             }
@@ -123,6 +126,10 @@ impl<E: Engine> Full<E> {
             Phase::Work | Phase::Check => self.wind_up(),
             Phase::Sync | Phase::Over => Phase::Over,
         };
+        if let (Phase::Sync | Phase::Over, Some((member, _))) = (self.phase, &mut self.flow) {
+            // Who is over holds nobody back.
+            member.leave();
+        }
     }
 
     const fn wind_up(&self) -> Phase {
@@ -225,6 +232,8 @@ impl<E: Engine> Full<E> {
             Kind::Sync => ("fsync", 1),
             Kind::DataSync => ("fdatasync", 1),
         };
+        let word = self.word.filter(|_| place(kind) < 3);
+        let operation = word.unwrap_or(operation);
         let (path, at) = (&self.paths[index(slot.target.file)], slot.target.offset);
         let (error, errno) = match completion.bytes() {
             Ok(_) if place(kind) > 1 => return true,
@@ -243,7 +252,12 @@ impl<E: Engine> Full<E> {
                 (WorkError::failed(operation, object, error), None)
             }
         };
-        if !self.errors.lets_pass[direction] {
+        let number = errno.unwrap_or(-completion.result);
+        let passes = match kind {
+            Kind::Read => self.errors.rule.read_passes(number),
+            _ => self.errors.rule.write_passes(number),
+        };
+        if !passes {
             self.breaks(error, errno);
             return false;
         }

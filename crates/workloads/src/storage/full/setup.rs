@@ -24,6 +24,9 @@ use model::rng::Rng;
 use sys::clock::Clock;
 use sys::io::{Engine, Kind};
 
+/// A job that is ahead of others looks again after this long at least: they need the CPU.
+const FLOW_PAUSE_LEAST_NS: u64 = 10_000;
+
 /// The loop for this job on this engine, whose buffers are filled.
 pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Full<E> {
     let (job, place) = (parts.job, parts.place);
@@ -32,7 +35,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let clock = if paced { Clock::Kernel } else { place.clock() };
     let seed = parts.seed();
     let (first, sizes) = parts.regions();
-    let course = Course::new(job, first, &sizes, seed);
+    let course = Course::new(job, first, &sizes, &parts.lengths, seed);
     let reads_back = job
         .verify
         .as_ref()
@@ -56,10 +59,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let handles = std::mem::take(&mut parts.cached);
     let cached = (!handles.is_empty()).then(|| Cached::new(handles, first, sizes));
     let batching = job.batching;
-    let mut paths: Vec<_> = parts.files.iter().map(|file| file.path.clone()).collect();
-    if paths.is_empty() {
-        paths = vec!["null".into(); index(job.files.count)];
-    }
+    let paths = parts.paths();
     let (block, turns) = (job.size_range().1, buffers::turns(job));
     Full {
         cached,
@@ -92,7 +92,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         checks: job
             .verify
             .as_ref()
-            .map(|how| Checks::new(how, room, job.continue_on.verify)),
+            .map(|how| Checks::new(how, room, job.continue_on.mismatch_passes())),
         pace: paced.then(|| Pace::new(job, place.seed)),
         pauses: Pauses {
             spin_ns: job.pacing.think_spin.0.min(job.think.0),
@@ -105,6 +105,10 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
                 0
             },
         },
+        flow: parts
+            .flow
+            .take()
+            .map(|member| (member, job.flow.pause.0.max(FLOW_PAUSE_LEAST_NS))),
         rates: Rates::new(&job.pacing, job.arrivals, place.seed),
         floor: Floor::new(&job.pacing, ticks(clock, job.pacing.cycle)),
         search: job
@@ -138,11 +142,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         },
         max_latency_ns: job.pacing.max_latency.map_or(u64::MAX, |latency| latency.0),
         errors: Errors {
-            lets_pass: [
-                job.continue_on.read,
-                job.continue_on.write,
-                job.continue_on.write,
-            ],
+            rule: job.continue_on.clone(),
             ..Errors::default()
         },
         bytes: [0; 3],
@@ -152,6 +152,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         watch: parts.watch,
         notes: parts.notes,
         broken: None,
+        word: crate::storage::names::word(job),
         engine,
     }
 }

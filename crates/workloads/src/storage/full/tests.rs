@@ -5,8 +5,8 @@ use crate::storage::open;
 use crate::storage::tests::place;
 use engine::workload::Place;
 use model::job::{
-    Batching, Blocks, Contents, ContinueOn, Depths, Directions, Distribution, End, FileOrder,
-    Files, IoEngine, Job, LatencyTarget, Pacing, Pattern, Rate, Report, SteadyQuantity,
+    Batching, Blocks, Contents, ContinueOn, Depths, Directions, Distribution, End, ErrorNumbers,
+    FileOrder, Files, IoEngine, Job, LatencyTarget, Pacing, Pattern, Rate, Report, SteadyQuantity,
     SteadyState, Steps, Verify, VerifyMethod,
 };
 use model::num::round_to_u64;
@@ -37,12 +37,24 @@ fn on(engine: IoEngine, depth: u32, job: Job) -> Job {
     }
 }
 
-const ENGINES: [(IoEngine, u32); 4] = [
+/// What a block that is checked begins with.
+const MAGIC: [u8; 2] = [0xca, 0xac];
+
+const ENGINES: [(IoEngine, u32); 5] = [
     (IoEngine::Psync, 1),
     (IoEngine::Pvsync2, 1),
+    (IoEngine::Mmap, 1),
     (IoEngine::IoUring, 8),
     (IoEngine::Libaio, 8),
 ];
+
+/// Those that call the kernel for each operation: what is in memory and no longer there is a signal, and nobody is left
+/// to tell.
+fn calling() -> impl Iterator<Item = (IoEngine, u32)> {
+    ENGINES
+        .into_iter()
+        .filter(|(engine, _)| *engine != IoEngine::Mmap)
+}
 
 /// Runs the job to its end, in batches of seven; operations, and what it hands over.
 fn outcome(job: &Job, place: &Place) -> Result<(u64, Finish), WorkError> {
@@ -189,7 +201,7 @@ fn several_files_are_worked_on_in_their_order() {
             };
             let data = std::fs::read(dir.join("data-65536-c0-d0")).unwrap();
             data.chunks(4096)
-                .filter(|block| block.starts_with(b"kurabe1"))
+                .filter(|block| block.starts_with(&MAGIC))
                 .count()
         };
         let found = [0, 1, 2, 3].map(in_file);
@@ -238,7 +250,7 @@ fn files_of_different_sizes_are_each_gone_through_once() {
                 let data = std::fs::read(dir.join(format!("data-{bytes}-c0-d0"))).unwrap();
                 let mut blocks = data.chunks(4096);
                 assert!(
-                    blocks.all(|block| block.starts_with(b"kurabe1")),
+                    blocks.all(|block| block.starts_with(&MAGIC)),
                     "{order:?} {number}"
                 );
             }
@@ -315,9 +327,10 @@ fn a_pattern_fills_what_is_behind_the_header_of_a_checksum() {
         let data = std::fs::read(data_file(&place)).unwrap();
         let at = usize::try_from(offset).unwrap();
         for part in data.chunks(usize::try_from(interval.unwrap_or(4096)).unwrap()) {
-            assert_eq!(part[at..at + 6], *b"kurabe");
-            let behind = &part[at + model::job::HEADER..];
-            let expect = pattern.iter().cycle().skip((at + model::job::HEADER) % 8);
+            assert_eq!(part[at..at + 4], [0xca, 0xac, 2, 0]);
+            let header = VerifyMethod::Md5.header();
+            let behind = &part[at + header..];
+            let expect = pattern.iter().cycle().skip((at + header) % 8);
             assert!(
                 behind.iter().eq(expect.take(behind.len())),
                 "{interval:?} {offset}"
@@ -406,7 +419,7 @@ fn plain_jobs_in_threads_go_on_until_they_are_stopped() {
 
 #[test]
 fn a_file_that_ends_early_is_an_error_or_counted() {
-    for (engine, depth) in ENGINES {
+    for (engine, depth) in calling() {
         let (_root, place) = place();
         let job = on(engine, depth, job("read"));
         let cut = |job: &Job| {
@@ -446,12 +459,34 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
                 read: true,
                 ..ContinueOn::default()
             },
-            ..job
+            ..job.clone()
         })
         .unwrap();
         let read = &told(&finish).done.read;
         let counts = [read.ops, read.errors, read.short, read.bytes];
         assert_eq!((ops, counts), (64, [31, 33, 33, 31 * 4 * K]), "{engine:?}");
+        // What ends early is EIO. Where numbers are named, no others are let pass.
+        for (read, write, number, passes) in [
+            (false, false, 5, true),
+            (true, true, 28, false),
+            (false, true, 28, false),
+        ] {
+            let rule = ContinueOn {
+                read,
+                write,
+                only: ErrorNumbers {
+                    read: vec![number],
+                    write: vec![5],
+                    ..ErrorNumbers::default()
+                },
+                ..ContinueOn::default()
+            };
+            let of = Job {
+                continue_on: rule,
+                ..job.clone()
+            };
+            assert_eq!(cut(&of).is_ok(), passes, "{engine:?} {number}");
+        }
         assert!(
             finish
                 .notes
@@ -465,7 +500,7 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
 
 #[test]
 fn a_job_that_breaks_hands_over_what_it_did() {
-    for (engine, depth) in ENGINES {
+    for (engine, depth) in calling() {
         // The plain loop, and the one for more.
         for verify in [false, true] {
             let (_root, place) = place();
@@ -542,7 +577,7 @@ fn steps_and_seeds_repeat() {
         };
         let parts = crate::storage::Parts::new(&job, &place, true).unwrap();
         let (first, bytes) = parts.region();
-        let mut course = Course::new(&job, first, &[bytes], parts.seed());
+        let mut course = Course::new(&job, first, &[bytes], &[bytes], parts.seed());
         (0..20)
             .map(|_| course.next(Kind::Read).offset)
             .collect::<Vec<u64>>()

@@ -1,6 +1,6 @@
 //! The times of a job in ticks of its clock: since when it is measured, until when, and how long each direction worked.
 
-use model::job::Job;
+use model::job::{Job, Language};
 use model::num::{approx, round_to_u64};
 use model::units::Nanos;
 use sys::clock::Clock;
@@ -13,6 +13,8 @@ pub(in crate::storage) struct Times {
     pub(in crate::storage) now: u64,
     delay_ns: u64,
     ramp: u64,
+    /// What is done in the ramp is told while that goes on.
+    pub(super) shows_ramp: bool,
     /// The measured time; `None` for no limit.
     length: Option<u64>,
     pub(in crate::storage) started: bool,
@@ -45,6 +47,7 @@ impl Times {
             now: 0,
             delay_ns: job.start_delay.0,
             ramp: ticks(clock, job.ramp),
+            shows_ramp: job.language == Language::Vdbench,
             length: job.end.time.map(|time| ticks(clock, time)),
             started: false,
             ramp_until: None,

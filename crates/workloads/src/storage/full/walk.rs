@@ -1,10 +1,9 @@
 //! Where the next operation goes, in one file or region: one after the other with gaps or backwards, at random with
 //! every block once, at random with favourites, or in short sequences from random places; in all of it or zone by zone.
 //!
-//! Where sizes differ and every block must come once, a bit per smallest block says which have come: a permutation
-//! decides where an operation begins, and it ends where it meets a block that has come already. Fixed sizes need no
-//! bits.
+//! Where sizes differ and every block must come once, [`Covered`] says which have come.
 
+use super::covered::Covered;
 use super::popular::Popular;
 use crate::storage::offsets::Offsets;
 use model::job::{Distribution, Job, Zones};
@@ -34,6 +33,8 @@ pub(super) struct Walk {
     zone: Option<Zone>,
     /// Every offset is a random one, so that the one before does not matter.
     forgets: bool,
+    /// Where it may leave its region before all bytes are done, and whether it has.
+    leaves: Option<Leaves>,
     rng: Rng,
 }
 
@@ -43,23 +44,23 @@ enum How {
     /// Every block once, all of the same size.
     Once(Offsets),
     /// Every block once, of different sizes.
-    Covered(Offsets, Covered),
+    Covered(Covered),
     Any,
     Popular(Popular),
-}
-
-/// Which blocks have come.
-#[derive(Clone, Debug)]
-struct Covered {
-    bits: Vec<u64>,
-    left: u64,
-    blocks: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Zone {
     zones: Zones,
     left: u64,
+}
+
+/// How a walk in sequence leaves its region.
+#[derive(Clone, Copy, Debug)]
+struct Leaves {
+    /// The end of the file, from the region's beginning on.
+    file_end: u64,
+    has_left: bool,
 }
 
 /// What one region is walked with.
@@ -75,6 +76,8 @@ pub(super) struct Ground {
     pub(super) align: Option<u64>,
     /// Seeds the order.
     pub(super) seed: u64,
+    /// The end of the file, from the region's beginning on.
+    pub(super) file_end: u64,
 }
 
 impl Walk {
@@ -111,6 +114,10 @@ impl Walk {
                 && zone.is_none()
                 && steps.ops_per_offset <= 1
                 && steps.random_percent.iter().all(|percent| *percent >= 100),
+            leaves: job.leaves_in_sequence().then_some(Leaves {
+                file_end: ground.file_end,
+                has_left: false,
+            }),
             rng: Rng::stream(ground.seed, 23),
         };
         if job.pattern.random {
@@ -134,11 +141,10 @@ impl Walk {
         if job.repeat_blocks || aligned_apart || job.steps.is_unaligned {
             return How::Any;
         }
-        let order = Offsets::once_per_cycle(0, blocks, ground.seed);
         if ground.sizes.0 == max {
-            How::Once(order)
+            How::Once(Offsets::once_per_cycle(0, blocks, ground.seed))
         } else {
-            How::Covered(order, Covered::new(blocks))
+            How::Covered(Covered::new(blocks))
         }
     }
 
@@ -189,7 +195,27 @@ impl Walk {
         if let Some(zone) = &mut self.zone {
             zone.left = zone.left.saturating_sub(len);
         }
+        if let Some(leaves) = &mut self.leaves {
+            // As fio 3.33 does it, looked at with strace: behind its last block, or beyond its end inside of a longer
+            // file, the region is done; beyond the end of the file it goes on from the beginning.
+            let is_last = at + len + self.grain > self.limit;
+            let is_beyond = self.next >= self.limit;
+            leaves.has_left = is_last || (is_beyond && self.next < leaves.file_end);
+            if is_last || is_beyond {
+                self.next = 0;
+            }
+        }
         (self.base + at, len)
+    }
+
+    /// Whether the last operation was the last one of the region.
+    pub(super) fn has_left(&self) -> bool {
+        self.leaves.is_some_and(|leaves| leaves.has_left)
+    }
+
+    /// The next operation is again the first of the region.
+    pub(super) const fn restart(&mut self) {
+        (self.next, self.last) = (0, 0);
     }
 
     /// The place behind the last operation; from the beginning again where the region ends.
@@ -211,8 +237,9 @@ impl Walk {
     fn jump(&mut self, kind: Kind, bytes: u64) -> (u64, u64) {
         match &mut self.how {
             How::Once(order) => (order.next() * self.grain, bytes),
-            How::Covered(order, covered) => {
-                let (block, blocks) = covered.take(order, bytes.div_ceil(self.grain));
+            How::Covered(covered) => {
+                let drawn = self.rng.below(covered.blocks());
+                let (block, blocks) = covered.take(drawn, bytes.div_ceil(self.grain));
                 (block * self.grain, (blocks * self.grain).min(bytes))
             }
             How::Popular(popular) => (popular.next(kind) * self.grain, bytes),
@@ -248,66 +275,16 @@ impl Walk {
         self.base = self.first + begins;
         self.limit = range_bytes.min(self.bytes - begins);
         (self.next, self.last, self.following) = (0, 0, 0);
-        if let How::Covered(_, covered) = &mut self.how {
+        if let How::Covered(covered) = &mut self.how {
             covered.clear();
         }
     }
 }
 
-impl Covered {
-    fn new(blocks: u64) -> Self {
-        let words = usize::try_from(blocks.div_ceil(64)).unwrap_or(usize::MAX);
-        Self {
-            bits: vec![0; words],
-            left: blocks,
-            blocks,
-        }
-    }
-
-    fn clear(&mut self) {
-        self.bits.fill(0);
-        self.left = self.blocks;
-    }
-
-    fn has(&self, block: u64) -> bool {
-        let (word, bit) = at(block);
-        self.bits[word] & bit != 0
-    }
-
-    /// The next block in the order that has not come, and how many up to `most` behind it have not come either. They
-    /// have come now.
-    fn take(&mut self, order: &mut Offsets, most: u64) -> (u64, u64) {
-        if self.left == 0 {
-            self.clear();
-        }
-        let first = loop {
-            let block = order.next();
-            if !self.has(block) {
-                break block;
-            }
-        };
-        let end = (first + most.max(1)).min(self.blocks);
-        let free = (first..end).take_while(|&block| !self.has(block));
-        let count = free.count() as u64;
-        for block in first..first + count {
-            let (word, bit) = at(block);
-            self.bits[word] |= bit;
-        }
-        self.left -= count;
-        (first, count)
-    }
-}
-
-/// The word and the bit of a block.
-fn at(block: u64) -> (usize, u64) {
-    let word = usize::try_from(block / 64).unwrap_or(usize::MAX);
-    (word, 1 << (block % 64))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::job::{Directions, Pattern, Steps};
+    use model::job::{Behind, Directions, End, Pattern, Steps};
 
     const K: u64 = 1 << 10;
 
@@ -325,6 +302,7 @@ mod tests {
             sizes,
             align: None,
             seed: 3,
+            file_end: bytes,
         }
     }
 
@@ -429,6 +407,88 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn mixed_sizes_are_cut_as_often_as_fio_cuts_them() {
+        // Operations of 64 MiB that fio 3.33 told, the mean of eight seeds, whose standard deviation is 1 to 2 %.
+        let check = |sizes: &[(u64, u64)], expected: f64| {
+            let least = sizes[0].0 * K;
+            let most = sizes.iter().map(|(kib, _)| kib * K).max().unwrap();
+            let shares: u64 = sizes.iter().map(|(_, share)| share).sum();
+            let mut ops = 0_u32;
+            for seed in 0..8 {
+                let ground = Ground {
+                    seed,
+                    ..ground(64 << 20, (least, most))
+                };
+                let mut walk = Walk::new(&job("randread"), ground);
+                let mut rng = Rng::new(seed);
+                let mut left = 64 << 20;
+                while left > 0 {
+                    let mut drawn = rng.below(shares);
+                    let wished = sizes.iter().find(|(_, share)| {
+                        let found = drawn < *share;
+                        drawn = drawn.saturating_sub(*share);
+                        found
+                    });
+                    left -= walk.next(Kind::Read, wished.unwrap().0 * K, 100).1;
+                    ops += 1;
+                }
+            }
+            let found = f64::from(ops) / 8.0;
+            assert!(
+                (found / expected - 1.0).abs() < 0.03,
+                "{sizes:?}: {found}, {expected}"
+            );
+        };
+        let range = |step: u64, count: u64| -> Vec<(u64, u64)> {
+            (1..=count).map(|n| (n * step, 1)).collect()
+        };
+        check(&range(4, 16), 2677.0);
+        check(&range(4, 4), 7996.0);
+        check(&range(8, 16), 1354.0);
+        check(&[(4, 90), (64, 10)], 12_042.0);
+    }
+
+    #[test]
+    fn a_sequence_with_gaps_ends_with_its_region_or_goes_on_from_its_beginning() {
+        // As fio 3.33 does it: regions of 4 MiB in a file as long, and in a longer one. `None` where it never leaves.
+        let check = |skip_kib: i64, file_mib: u64, expected: Option<u64>| {
+            let job = Job {
+                steps: Steps {
+                    skip_bytes: skip_kib << 10,
+                    ..Steps::default()
+                },
+                end: End {
+                    behind: Behind::Ends,
+                    ..End::default()
+                },
+                ..job("read")
+            };
+            let ground = Ground {
+                file_end: file_mib << 20,
+                ..ground(4 << 20, (4 * K, 4 * K))
+            };
+            let mut walk = Walk::new(&job, ground);
+            let left = (1..=2048).find(|_| {
+                let (at, len) = walk.next(Kind::Read, 4 * K, 100);
+                assert!(at + len <= 4 << 20);
+                walk.has_left()
+            });
+            assert_eq!(left, expected, "{skip_kib} {file_mib}");
+        };
+        for (skip, alike, longer) in [
+            (4, None, 512),
+            (8, Some(342), 342),
+            (12, None, 256),
+            (28, None, 128),
+            (64, None, 61),
+            (1024, None, 4),
+        ] {
+            check(skip, 4, alike);
+            check(skip, 5, Some(longer));
         }
     }
 

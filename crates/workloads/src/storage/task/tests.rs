@@ -31,6 +31,7 @@ pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
         seed: 7,
         ns_per_tick: None,
         stand_in: None,
+        anchors: std::collections::BTreeMap::new(),
         known: None,
         permits: engine::consent::Permits::default(),
     }
@@ -104,6 +105,44 @@ fn it_ends_with_the_one_that_takes_it_along() {
     assert_eq!(batch(&mut second, 5), 5);
     assert_eq!(batch(&mut first, 5), 1);
     assert_eq!(batch(&mut second, 5), 0);
+}
+
+#[test]
+fn it_begins_when_all_that_it_waits_for_have_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let words: Vec<String> = ["done-0", "done-1"].map(str::to_owned).to_vec();
+    let waited = |word: &String| Task {
+        job: ending_after(1),
+        done: Some(word.clone()),
+        ..task()
+    };
+    let mut first: Vec<Doing> = words
+        .iter()
+        .map(|word| doing(waited(word), dir.path()))
+        .collect();
+    let later = Task {
+        job: ending_after(3),
+        waits_for: words,
+        ..task()
+    };
+    let path = dir.path().to_owned();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test waits in a thread of its own"
+    )]
+    let waiting = std::thread::spawn(move || {
+        let mut later = doing(later, &path);
+        let done = batch(&mut later, 8);
+        (done, later.entered)
+    });
+    assert_eq!(batch(&mut first[0], 8), 1);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(!waiting.is_finished(), "one of two is no end");
+    let ended = monotonic();
+    assert_eq!(batch(&mut first[1], 8), 1);
+    let (done, entered) = waiting.join().unwrap();
+    assert_eq!(done, 3);
+    assert!(entered >= ended, "its time begins with its work");
 }
 
 fn reads(ops: u64) -> Report {

@@ -1,9 +1,12 @@
 //! A depth is a depth: what an engine sees of the queue.
 
+use super::super::body::index;
+use super::super::job::asks_for_more;
 use super::*;
+use model::job::Contents;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use sys::io::{Completion, Op, Wait};
+use sys::io::{Completion, Engine, Op, Wait};
 
 /// What it saw: how many went in together and were under way then, and how many came out together and were left.
 #[derive(Debug, Default)]

@@ -70,6 +70,7 @@ impl Root {
             global_options: self.global_options.0,
             jobs: self.jobs.into_iter().map(Job::result).collect(),
             disks: self.disk_util.into_iter().map(Disk::into_use).collect(),
+            ..Report::default()
         }
     }
 }
@@ -141,6 +142,7 @@ impl Job {
             });
         JobResult {
             name: self.jobname,
+            pid: None,
             description: self.desc,
             group: self.groupid,
             members: None,

@@ -28,7 +28,7 @@ fn everything_written_is_read_back_and_right() {
                     },
                     |job| {
                         let verify = job.verify.as_mut().unwrap();
-                        (verify.interval_bytes, verify.offset_bytes) = (Some(512), 64);
+                        (verify.interval_bytes, verify.offset_bytes) = (Some(512), 128);
                     },
                 ] {
                     let (_root, place) = place();
@@ -114,18 +114,16 @@ fn a_flipped_bit_is_found_and_named() {
                 }
             }
             // It may be let pass, and is counted; or end the job where it is found.
-            let passing = Job {
-                continue_on: ContinueOn {
-                    verify: true,
-                    ..ContinueOn::default()
-                },
-                ..only.clone()
-            };
-            let (ops, finish) = run(&passing, &place);
-            assert_eq!(
-                (ops, told(&finish).verified, told(&finish).verify_errors),
-                (64, 63, 1)
-            );
+            for (verify, number) in [(true, None), (false, Some(84))] {
+                let mut passing = only.clone();
+                passing.continue_on.verify = verify;
+                passing.continue_on.only.verify.extend(number);
+                let (ops, finish) = run(&passing, &place);
+                assert_eq!(
+                    (ops, told(&finish).verified, told(&finish).verify_errors),
+                    (64, 63, 1)
+                );
+            }
             let mut fatal = only;
             fatal.verify.as_mut().unwrap().is_fatal = true;
             assert!(matches!(outcome(&fatal, &place), Err(WorkError::Wrong(_))));
@@ -154,6 +152,35 @@ fn what_a_time_left_unchecked_is_checked_in_the_end() {
     assert_eq!(body.batch(300, &mut Recorder::off()).unwrap(), 300);
     let finish = body.finish().unwrap();
     assert!(told(&finish).done.read.ops >= 128, "{:?}", finish.reported);
+}
+
+#[test]
+fn lengths_and_room_change_in_the_place_of_transfers() {
+    use std::os::unix::fs::MetadataExt;
+    let check = |engine, rw, ops: [u64; 3], length, room| {
+        let (_root, place) = place();
+        let job = on(engine, 1, job(rw));
+        let (_, finish) = run(&job, &place);
+        let done = told(&finish).done.each().map(|done| done.ops);
+        let name = if job.pattern.mix.trims() {
+            "data-262144-c0-d0-trim"
+        } else {
+            "data-262144-c0-d0"
+        };
+        let found = std::fs::metadata(place.run_dir.join(name)).unwrap();
+        let case = (found.len(), found.blocks() * 512, done);
+        assert_eq!(case, (length, room, ops), "{engine:?} {rw}");
+    };
+    check(IoEngine::Ftruncate, "write", [0, 64, 0], 252 * K, 0);
+    check(IoEngine::Falloc, "write", [0, 64, 0], 256 * K, 256 * K);
+    check(IoEngine::Falloc, "randread", [64, 0, 0], 256 * K, 256 * K);
+    check(IoEngine::Falloc, "randtrim", [0, 0, 64], 256 * K, 0);
+    let (_root, place) = place();
+    for rw in ["read", "randtrim"] {
+        let refused = outcome(&on(IoEngine::Ftruncate, 1, job(rw)), &place);
+        let why = refused.unwrap_err().to_string();
+        assert!(why.contains("in the place of writes"), "{rw}: {why}");
+    }
 }
 
 #[test]

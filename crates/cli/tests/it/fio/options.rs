@@ -1,0 +1,183 @@
+//! Options that ask something of the machine, and values that ask for nothing.
+
+use super::*;
+
+fn null(bed: &Bed, more: &[&str]) -> Done {
+    fio(
+        bed,
+        &[&["--name=t", "--size=1m", "--ioengine=null"], more].concat(),
+    )
+}
+
+#[test]
+fn values_that_change_nothing_end_no_job() {
+    let bed = Bed::new();
+    for option in [
+        "--threads=1",
+        "--verify_dump=1",
+        "--iomem_align=4096",
+        "--nice=0",
+        "--flow_watermark=1024",
+        "--lockfile=none",
+        "--atomic=0",
+        "--trim_percentage=0",
+        "--trim_backlog=0",
+        "--cmdprio_percentage=0",
+        "--numa_mem_policy=default",
+        "--numa_cpu_nodes=all",
+        "--random_distribution=zipf:0",
+        "--cpus_allowed=0-",
+        "--buffer_pattern=\"abcd\"-120xdeadface",
+    ] {
+        fio(&bed, &["--name=t", "--size=1m", "--parse-only", option]).code(0);
+    }
+    null(
+        &bed,
+        &[
+            "--numa_cpu_nodes=all",
+            "--numa_mem_policy=local",
+            "--nice=1",
+            "--prio=7",
+        ],
+    )
+    .code(0);
+    null(&bed, &["--numa_cpu_nodes=999"])
+        .code(3)
+        .err_has(&["there is no NUMA node 999", "job `t`"]);
+}
+
+#[test]
+fn shares_of_a_file_may_have_their_sign_doubled() {
+    let bed = Bed::new();
+    std::fs::write(bed.path().join("f"), vec![1; 64 << 10]).unwrap();
+    std::fs::write(bed.path().join("job.fio"), "[t]\nfilename=f\nsize=100%%\n").unwrap();
+    fio(&bed, &["job.fio"])
+        .code(0)
+        .out_has(&["issued rwts: total=16,0,0,0 "]);
+}
+
+#[test]
+fn posixaio_is_done_by_an_engine_of_ours_and_says_so() {
+    let bed = Bed::new();
+    let report = json(
+        &bed,
+        &[
+            "--name=t",
+            "--size=1m",
+            "--rw=randwrite",
+            "--ioengine=posixaio",
+            "--iodepth=8",
+            "--end_fsync=1",
+        ],
+    );
+    let job = &report["jobs"][0];
+    assert_eq!(total(job, "write"), 256);
+    assert_eq!(job["job options"]["ioengine"], "posixaio");
+    let notes = report["kurabe"]["notes"].to_string();
+    assert!(
+        notes.contains("`ioengine=posixaio`: many operations at a time, through io_uring"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn directories_on_the_way_to_files_are_made_and_empty_ones_go() {
+    let bed = Bed::new();
+    let dir = work_dir();
+    let root = dir.path();
+    let format = format!("--filename_format={}/$jobnum/deep/f.$filenum", "made");
+    let job = [
+        "--name=t",
+        "--size=64k",
+        "--rw=write",
+        "--numjobs=2",
+        &format,
+    ];
+    let directory = format!("--directory={}", root.display());
+    fio(&bed, &[&job[..], &[&directory]].concat()).code(0);
+    for clone in ["0", "1"] {
+        let file = root.join("made").join(clone).join("deep/f.0");
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), 64 << 10);
+    }
+    let file = format!("--filename={}", root.join("one/two/f").display());
+    fio(
+        &bed,
+        &["--name=t", "--size=64k", "--rw=write", "--unlink=1", &file],
+    )
+    .code(0);
+    assert!(!root.join("one").exists());
+    // Nothing is made for a job that is refused, nor below a directory that is said to be there.
+    let refused = [
+        "--name=t",
+        "--size=64k",
+        "--rw=write",
+        "--allow_file_create=0",
+        &file,
+    ];
+    fio(&bed, &refused).code(2);
+    assert!(!root.join("one").exists());
+    let missing = format!("--directory={}", root.join("none").display());
+    fio(&bed, &["--name=t", "--size=64k", "--rw=write", &missing])
+        .code(2)
+        .err_has(&["is no directory"]);
+    assert!(!root.join("none").exists());
+}
+
+#[test]
+fn idleness_of_cpus_is_told_where_it_is_asked_for() {
+    let bed = Bed::new();
+    let job = [
+        "--rate_iops=100",
+        "--runtime=1",
+        "--time_based",
+        "--idle-prof=percpu",
+    ];
+    let done = null(&bed, &[&job[..], &["--output-format=json,normal"]].concat())
+        .code(0)
+        .out;
+    let (document, text) = done.split_once("\n}\n").unwrap();
+    let report: Value =
+        serde_json::from_str(&format!("{}}}", &document[document.find('{').unwrap()..])).unwrap();
+    let idle = report["cpu_idleness"].as_object().unwrap();
+    let system = idle["system"].as_f64().unwrap();
+    assert!(
+        (0.0..=100.0).contains(&system) && idle.contains_key("cpu-0"),
+        "{idle:?}"
+    );
+    assert!(idle["unit_mean"].as_f64().unwrap() > 0.0);
+    assert!(
+        text.contains(&format!(
+            "\nCPU idleness:\n  system: {system:.2}%\n  percpu: "
+        )),
+        "{text}"
+    );
+    let again = fio(&bed, &["--show=latest", "--output-format=json"])
+        .code(0)
+        .out;
+    let again: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["cpu_idleness"], report["cpu_idleness"]);
+    null(&bed, &["--idle-prof=calibrate"])
+        .code(0)
+        .out_has(&["CPU idleness:\n  unit work: mean="]);
+    null(&bed, &["--idle-prof=x"])
+        .code(2)
+        .err_has(&["system, percpu or calibrate"]);
+    let plain: Value =
+        serde_json::from_str(&null(&bed, &["--output-format=json"]).code(0).out).unwrap();
+    assert!(plain.get("cpu_idleness").is_none());
+}
+
+#[test]
+fn a_scheduler_that_cannot_be_set_is_refused_with_its_reason() {
+    let bed = Bed::new();
+    let dir = work_dir();
+    let directory = format!("--directory={}", dir.path().display());
+    let job = [
+        "--name=t",
+        "--size=64k",
+        "--ioscheduler=no-such-scheduler",
+        &directory,
+    ];
+    let done = fio(&bed, &job).code(3);
+    done.err_has(&["job `t`: set the scheduler `no-such-scheduler`: ", "hint: "]);
+}
