@@ -100,8 +100,8 @@ pub(crate) fn doubt(offer: &Offer, host: &HostFacts) {
 
 /// Refuses an offer with a claim on a figure that nothing has.
 pub(crate) fn check_claims(offer: &Offer, known: &Known<'_>) -> anyhow::Result<()> {
-    let claims = offer.claims.iter().map(|claim| &claim.is.figure);
-    known.check(&format!("offer `{}`: claim", offer.id), claims)
+    let claims = offer.claims.iter().map(|claim| &claim.is);
+    known.check_levels(&format!("offer `{}`: claim", offer.id), claims)
 }
 
 /// The most offers that an error names.

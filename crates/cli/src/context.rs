@@ -4,6 +4,7 @@ use crate::args::{ColorArg, Global, LangArg};
 use crate::directory;
 use crate::exit::{Exit, failure};
 use crate::foreign;
+use crate::output;
 use dialects::printable::{quoted, said};
 use model::host::HostFacts;
 use model::record::{End, Run};
@@ -177,6 +178,16 @@ impl Reader<'_> {
         let found = || {
             let store = self.store()?;
             let meant = store.meant(text)?;
+            if let Some(other) = meant.hidden.first() {
+                output::say(&match self.context.lang {
+                    Lang::En => {
+                        format!("note: `{text}` is a run's name; the id of run {other} ends so too")
+                    }
+                    Lang::Ja => format!(
+                        "注: `{text}` は測定の名前です。測定 {other} の ID もこの文字列で終わります"
+                    ),
+                });
+            }
             Ok((load(store, &meant.id)?, meant.alike))
         };
         found().map_err(|error| neither(text, error))
@@ -339,6 +350,10 @@ fn no_text_because(bytes: &[u8], path: &Path) -> (&'static str, String) {
             let hint = format!("`{turn} {path} > FILE` writes what can be read");
             (why, hint)
         }
+        None if std::str::from_utf8(bytes).is_ok() => (
+            "it has bytes of 0, which no text has",
+            "name the file in which the output of a benchmark is".to_owned(),
+        ),
         None => (
             "it is no UTF-8 text",
             "is it an export? `kurabe export RUN > FILE` writes one".to_owned(),

@@ -5,7 +5,7 @@ use crate::exit::{Exit, failure};
 use crate::new_run::binary;
 use dialects::figures::line::plain;
 use dialects::figures::run::{Source, of_rounds, of_text};
-use dialects::figures::{Figures, LeftOut, Ours, READERS, Reader};
+use dialects::figures::{Figure, Figures, Found, LeftOut, Ours, READERS, Reader};
 use dialects::printable::said;
 use model::bounds;
 use model::params::Params;
@@ -121,7 +121,8 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
     };
     let mut nothing_of = Vec::new();
     for reader in READERS {
-        let found = reader.find(&texts.text);
+        let mut found = reader.find(&texts.text);
+        take_out_declared_otherwise(&texts.text, &mut found);
         if found.figures.is_empty() {
             nothing_of.extend(
                 found
@@ -166,6 +167,35 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
     }
     texts.left_out.sort_by_key(|left| left.line);
     Ok(texts)
+}
+
+/// Takes out the figures whose quantity our own test declares with another unit or good direction: they would stand
+/// under its name and be none of it. Only tables name tests of ours as they like.
+fn take_out_declared_otherwise(text: &str, found: &mut Found) {
+    let mut rows = (1..).zip(text.lines());
+    for one in &mut found.figures {
+        let Some(case) = one.ours.as_ref().and_then(|ours| own(ours, one.copies)) else {
+            continue;
+        };
+        let otherwise = |figure: &mut Figure| {
+            let mut metrics = case.metrics.iter();
+            let declared = metrics.find(|metric| metric.quantity == figure.quantity);
+            declared.is_some_and(|own| (own.unit, own.better) != (figure.unit, figure.better))
+        };
+        for figure in one.values.extract_if(.., otherwise) {
+            let quantity = &figure.quantity;
+            let words = [one.test.as_str(), quantity, figure.unit.key()];
+            let row = rows.find(|(_, row)| words.iter().all(|word| row.contains(word)));
+            found.left_out.push(LeftOut {
+                line: row.map_or(1, |(line, _)| line),
+                what: format!(
+                    "kurabe's test `{}` has `{quantity}` in another unit, or with another good direction",
+                    one.test
+                ),
+            });
+        }
+    }
+    found.figures.retain(|one| !one.values.is_empty());
 }
 
 impl Texts {

@@ -4,8 +4,9 @@
 use crate::exit::{Exit, failure};
 use dialects::unixbench;
 use engine::resolve::nearest;
-use model::figure::FigureName;
+use model::figure::{FigureName, Requirement};
 use model::record::Run;
+use model::units::Unit;
 use stats::figure::{LEADING, MODE};
 
 /// Why a name means no figure.
@@ -19,7 +20,7 @@ pub(crate) struct Unknown {
 
 /// The tests that kurabe and these runs have, with their quantities.
 pub(crate) struct Known<'a> {
-    tests: Vec<(&'a str, Vec<&'a str>)>,
+    tests: Vec<(&'a str, Vec<(&'a str, Unit)>)>,
 }
 
 impl<'a> Known<'a> {
@@ -28,14 +29,15 @@ impl<'a> Known<'a> {
         let own = workloads::ALL.iter().flat_map(|workload| {
             let metrics = workload.spec().metrics.iter();
             let told = metrics.filter(|metric| !metric.role.is_picture());
-            let quantities: Vec<&str> = told.map(|metric| metric.quantity).collect();
+            let told = told.map(|metric| (metric.quantity, metric.unit));
+            let quantities: Vec<(&str, Unit)> = told.collect();
             let tests = workload.spec().tests.iter();
             tests.map(move |test| (test.name, quantities.clone()))
         });
         let of_runs = runs.into_iter().flat_map(|run| &run.plan.cases);
         let of_runs = of_runs.map(|case| {
             let metrics = case.metrics.iter();
-            let quantities = metrics.map(|metric| metric.quantity.as_str());
+            let quantities = metrics.map(|metric| (metric.quantity.as_str(), metric.unit));
             (case.id.test.as_str(), quantities.collect())
         });
         let index = (unixbench::INDEX_ID, Vec::new());
@@ -63,10 +65,56 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
+    /// Refuses levels of figures that are in no unit of them, and what [`Known::check`] refuses.
+    pub(crate) fn check_levels<'n>(
+        &self,
+        doing: &str,
+        all: impl IntoIterator<Item = &'n Requirement>,
+    ) -> anyhow::Result<()> {
+        for one in all {
+            self.check(doing, [&one.figure])?;
+            let units = self.units(&one.figure);
+            if units.iter().any(|&unit| one.level.fits(unit)) {
+                continue;
+            }
+            let (level, figure) = (&one.level.text, &one.figure);
+            let units: Vec<&str> = units.iter().map(|unit| unit.key()).collect();
+            let what = format!(
+                "{doing}: `{level}` is no level of `{figure}`, which is in {}",
+                units.join(" or ")
+            );
+            let hint =
+                "a number without a unit is in the figure's own: `kurabe list metrics` names it";
+            return Err(failure(Exit::Usage, what, Some(hint)));
+        }
+        Ok(())
+    }
+
+    /// The units in which such a figure may be.
+    fn units(&self, name: &FigureName) -> Vec<Unit> {
+        let named = self.tests.iter().filter(|(test, _)| *test == name.test);
+        let asked = |quantity: &str| name.quantity.as_deref().is_none_or(|name| name == quantity);
+        let declared = named.flat_map(|(_, all)| all);
+        let declared = declared.filter(|(quantity, _)| asked(quantity));
+        let mut units: Vec<Unit> = declared.map(|&(_, unit)| unit).collect();
+        if units.is_empty() {
+            let is_time = name.quantity.is_some();
+            units.push(if is_time {
+                Unit::Nanoseconds
+            } else {
+                Unit::Number
+            });
+        }
+        units.sort_by_key(|unit| unit.key());
+        units.dedup();
+        units
+    }
+
     /// Whether a name may mean a figure.
     pub(crate) fn find(&self, name: &FigureName) -> Result<(), Unknown> {
         let named = self.tests.iter().filter(|(test, _)| *test == name.test);
-        let quantities: Vec<&str> = named.clone().flat_map(|(_, all)| all).copied().collect();
+        let all = named.clone().flat_map(|(_, all)| all);
+        let quantities: Vec<&str> = all.map(|(quantity, _)| *quantity).collect();
         if named.count() == 0 {
             let tests = self.tests.iter().map(|(test, _)| *test);
             return Err(Unknown {
@@ -143,5 +191,30 @@ mod tests {
         check("storage.randread-4k:iosp", Err("storage.randread-4k:iops"));
         check("blog.request", Err("blog.requests"));
         check("unixbnech@1", Err("unixbench"));
+    }
+
+    #[test]
+    fn a_level_is_in_a_unit_of_its_figure() {
+        let known = Known::of([]);
+        let check = |need: &str, why: &str| {
+            let found = known.check_levels("recommend", [&need.parse().unwrap()]);
+            let told = found
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
+            assert!(
+                told.contains(why) && told.is_empty() == why.is_empty(),
+                "{need}: {told}"
+            );
+        };
+        check("storage.randread-4k:iops >= 5000", "");
+        check("storage.randread-4k:iops >= 5 kIOPS", "");
+        check("storage.randread-4k >= 5 ms", "");
+        check("storage.randread-4k:lat_ns_mode <= 5 ms", "");
+        check("unixbench@1 >= 1500", "");
+        check("storage.randread-4k:iops >= 5 ms", "in ops_per_s");
+        check("storage.randread-4k:lat_ns_mode <= 5 IOPS", "in ns");
+        check("unixbench@1 >= 5 ms", "in number");
+        check("os.pip >= 5", "os.pip");
     }
 }

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// What the user names the place with.
 pub(crate) const OPTION: &str = "--output FILE";
 
+/// What helps where nothing can be made.
+pub(crate) const ELSEWHERE: &str = "name another place, in which you may make files";
+
 /// The place of a new file, which nothing is in the way of.
 pub(crate) fn place(path: &Path, of_others: bool) -> anyhow::Result<PathBuf> {
     if path == Path::new("-") {
@@ -36,7 +39,7 @@ pub(crate) fn check_free(path: &Path, place: &Path) -> anyhow::Result<()> {
         )),
         Ok(_) => Err(exists(path)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(refused(path, &error, None)),
+        Err(error) => Err(refused(path, &error, Some(ELSEWHERE))),
     }
 }
 
@@ -49,7 +52,7 @@ pub(crate) fn write(path: &Path, place: &Path, bytes: &[u8]) -> anyhow::Result<(
         .write(true)
         .create_new(true)
         .open(&beside)
-        .map_err(|error| refused(path, &error, None))?;
+        .map_err(|error| refused(path, &error, Some(ELSEWHERE)))?;
     let made = file.metadata();
     let done = file
         .write_all(bytes)

@@ -24,10 +24,7 @@ pub(crate) fn run(context: &Context, args: &OffersArgs) -> anyhow::Result<Exit> 
     let runs = catalogue::runs(context, |id| catalogue.find(id).is_some(), whole)?;
     let known = Known::of(&runs);
     known.check("value for money", &metric)?;
-    known.check(
-        "recommend an offer",
-        args.need.iter().map(|need| &need.figure),
-    )?;
+    known.check_levels("recommend an offer", &args.need)?;
     for offer in &catalogue.offers {
         catalogue::check_claims(offer, &known)?;
     }

@@ -219,6 +219,28 @@ fn every_example_is_a_run_by_its_path_and_the_commands_beside_them_work() {
 }
 
 #[test]
+fn a_row_is_no_figure_of_a_test_that_declares_another_unit_for_it() {
+    let bed = Bed::new();
+    let head = "test,quantity,unit,better,estimate";
+    let rows = "os.pipe,ops_per_s,ns,lower,5\nos.pipe,ops_per_s,ops_per_s,lower,5\n";
+    write(&bed, "bad.csv", format!("{head}\n{rows}"));
+    let other = "has `ops_per_s` in another unit, or with another good direction";
+    bed.run(&["import", "bad.csv"])
+        .code(2)
+        .err_has(&["line 2: kurabe's test `os.pipe` ", other]);
+    let both = format!("{head}\n{rows}os.pipe,ops_per_s,ops_per_s,higher,7\n");
+    write(&bed, "both.csv", both);
+    bed.run(&["import", "both.csv", "--label", "both"])
+        .code(0)
+        .err_has(&["line 2", "line 3", "1 figure of"]);
+    // What kurabe prints has no column that an import asks about.
+    let csv = bed.run(&["show", "both", "--format", "csv"]).code(0).out;
+    write(&bed, "own.csv", csv);
+    let own = bed.run(&["import", "own.csv"]).code(0);
+    assert!(!own.err.contains("left out"), "{}", own.err);
+}
+
+#[test]
 fn the_prices_and_promises_of_the_examples_stand_beside_their_figures() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let bed = Bed::new();

@@ -28,6 +28,7 @@ pub(super) fn read(line: &str, is_whole: bool) -> Line {
             return Line::Unread("a line of a format whose order of fields is not known");
         }
         _ if fields.len() == 27 => old(&fields).map(|report| without_last(report, is_whole)),
+        _ if is_part_of_old(&fields) => None,
         _ => return Line::Other,
     };
     match report {
@@ -35,6 +36,15 @@ pub(super) fn read(line: &str, is_whole: bool) -> Line {
         None if fields.len() == 27 => Line::Other,
         None => Line::Unread("a line of comma-separated values that is cut or changed"),
     }
+}
+
+/// Whether these are the first fields of a line of 1.03: rates and shares behind the size of a file.
+fn is_part_of_old(fields: &[&str]) -> bool {
+    let size = fields[1].split(':').next().unwrap_or_default();
+    let (first, last) = (4, 26);
+    (first..=last).contains(&fields.len())
+        && is_size(size)
+        && fields[2..].iter().all(|field| cell(field).is_some())
 }
 
 /// `name,size,` and a rate and a CPU share per phase, the number of files before the seventh.

@@ -109,9 +109,14 @@ fn read(text: &str) -> Found {
         output += 1;
     };
     let mut left_out = Vec::new();
-    for (at, line) in (1..).zip(text.split_inclusive('\n')) {
-        // The last cell of a line without an end may have been longer.
-        let is_whole = line.ends_with('\n');
+    let mut lines = (1..).zip(text.split_inclusive('\n')).peekable();
+    while let Some((at, line)) = lines.next() {
+        // The last cell of a line without an end may have been longer, and so may one before nothing but digits.
+        let is_rest = |line: &str| line.trim_end().bytes().all(|byte| byte.is_ascii_digit());
+        let goes_on = lines
+            .peek()
+            .is_some_and(|(_, next)| !next.trim().is_empty() && is_rest(next));
+        let is_whole = line.ends_with('\n') && !goes_on;
         let line = line.trim_end();
         match csv::read(line.trim_start_matches(['>', ' ', '\t', '`']), is_whole) {
             csv::Line::Report(mut report) => {
@@ -132,6 +137,8 @@ fn read(text: &str) -> Found {
             }),
             csv::Line::Other => {}
         }
+        // The rest of a row is no row, and is listed as what stands where one is expected.
+        let line = if goes_on { "" } else { line };
         if let Some(report) = tables.line(at, line, is_whole, &mut left_out) {
             keep(report, &mut left_out, at);
         }

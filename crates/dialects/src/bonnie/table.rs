@@ -164,11 +164,10 @@ impl Tables {
             self.state = State::Outside;
         } else if next[0] == "Concurrency" {
             self.copies = next[1].parse().ok().filter(|copies| *copies > 0);
-        } else if line.contains("%CP") {
-            match Headings::of(line) {
-                Some(headings) => self.state = State::Row(headings),
-                None if next[0] == "Machine" => left_out.push(not_read(at)),
-                None => {}
+        } else if line.split_whitespace().any(|word| word == "%CP") {
+            self.state = Headings::of(line).map_or(State::Outside, State::Row);
+            if matches!(self.state, State::Outside) {
+                left_out.push(not_read(at));
             }
         } else if !line.trim_matches([' ', '>']).is_empty() {
             match std::mem::take(&mut self.state) {

@@ -148,8 +148,14 @@ fn operation(line: &str) -> Option<Operation<'_>> {
     let name = words.next()?;
     let of_letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_name = name.len() <= 40 && name.starts_with(|c: char| c.is_ascii_alphabetic());
-    let mut value = || exact(words.next()?);
-    let (count, mean_ms, max_ms) = (value()?, value()?, value()?);
+    let count = exact(words.next()?)?;
+    // What has fewer decimals than dbench prints is cut.
+    let mut latency = || {
+        let word = words.next()?;
+        let decimals = word.split_once('.')?.1.len();
+        exact(word).filter(|_| decimals == 3)
+    };
+    let (mean_ms, max_ms) = (latency()?, latency()?);
     let is_row = is_name && name.chars().all(of_letters) && words.next().is_none();
     (is_row && count.fract() == 0.0).then_some(Operation {
         name,

@@ -107,6 +107,13 @@ pub fn amount(text: &str) -> Option<(f64, &str)> {
     plain.then_some((value, text[digits..].trim_start()))
 }
 
+/// Whether a line may be the rest of a number that a narrow window or a mail broke. No program that is read here begins
+/// a line of results with a number and says nothing behind it that is known.
+pub fn goes_on(line: &str) -> bool {
+    line.trim_start()
+        .starts_with(|c: char| c.is_ascii_digit() || c == '.')
+}
+
 /// Whether every comma stands where thousands end: `0,934` is a number of a country where that is less than one.
 fn commas_part_thousands(digits: &str) -> bool {
     let (whole, rest) = digits.split_once('.').unwrap_or((digits, ""));

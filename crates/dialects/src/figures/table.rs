@@ -2,7 +2,8 @@
 //!
 //! The first line names the columns. `test`, `quantity`, `unit` and `estimate` must be there; `run`, `program`,
 //! `version`, `date`, `concurrency`, `better` and `title` may, and columns that begin with `param.` say how it was
-//! measured. Every other column is of a table that kurabe printed and says nothing here. Rows of one `run` are one run.
+//! measured. Other columns of a table that kurabe printed say nothing here, and what else there is, is listed. Rows of
+//! one `run` are one run.
 
 use super::{Figure, Figures, Found, LeftOut, Ours, Reader};
 use model::bounds;
@@ -22,6 +23,32 @@ const BETWEEN: [u8; 3] = [b';', b'\t', b','];
 
 /// The columns without which a text is no such table.
 const NEEDED: [&str; 4] = ["test", "quantity", "unit", "estimate"];
+
+/// The columns that are read where they are there.
+const TAKEN: [&str; 7] = [
+    "run",
+    "program",
+    "version",
+    "date",
+    "concurrency",
+    "better",
+    "title",
+];
+
+/// What else `show --format csv` prints, of which an import makes nothing.
+const PRINTED: [&str; 11] = [
+    "label",
+    "case",
+    "lo",
+    "hi",
+    "confidence",
+    "n",
+    "floor",
+    "state",
+    "missing",
+    "warnings",
+    "",
+];
 
 /// What is said of a figure behind which the text ends.
 const CUT: &str =
@@ -59,6 +86,15 @@ fn read(text: &str) -> Found {
         found.left_out.push(LeftOut { line: 1, what });
         return found;
     }
+    let known = |name: &str| {
+        let all = [&NEEDED[..], &TAKEN, &PRINTED];
+        name.starts_with(PARAM) || all.iter().any(|some| some.contains(&name))
+    };
+    let unknown = names.iter().filter(|name| !known(name));
+    found.left_out.extend(unknown.map(|name| LeftOut {
+        line: 1,
+        what: format!("the column `{name}`: how a figure was measured is a column `{PARAM}{name}`"),
+    }));
     let mut outputs: HashMap<String, usize> = HashMap::new();
     let mut taken = Taken::default();
     let place = names.iter().position(|name| *name == "estimate");
@@ -330,6 +366,18 @@ mod tests {
         assert_eq!(a.when, Some(UnixNanos(1_393_632_000_000_000_000)));
         assert_eq!(a.params["size"], "4G");
         assert_eq!((b.output, b.copies, b.when), (1, 2, None));
+    }
+
+    #[test]
+    fn a_column_of_no_known_name_is_listed() {
+        let found = read("test,Depth,quantity,unit,estimate,lo\na,4,b,ns,5,4\n");
+        let told: Vec<(usize, &str)> = found
+            .left_out
+            .iter()
+            .map(|left| (left.line, &*left.what))
+            .collect();
+        let what = "the column `depth`: how a figure was measured is a column `param.depth`";
+        assert_eq!((told, found.figures.len()), (vec![(1, what)], 1));
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl<'a> Reading<'a> {
             if let Some((_, stream, _, _)) = head(line) {
                 self.add_stream(Role::One, stream);
             }
-        } else if self.in_summary && is_interval(line) {
+        } else if self.in_summary && begins_a_row(line) {
             let what = line.trim().chars().take(MAX_WORD).collect();
             left_out.push(LeftOut { line: at, what });
         } else if is_headings(line) {
@@ -338,16 +338,9 @@ fn head(line: &str) -> Option<(bool, &str, Role, &str)> {
     None
 }
 
-/// Whether it begins as a row does, with an interval, whatever follows; those of the warm-up do not count.
-fn is_interval(line: &str) -> bool {
-    let is_time = |word: &str| {
-        word.split_once('-')
-            .is_some_and(|(begin, end)| exact(begin).is_some() && exact(end).is_some())
-    };
-    head(line).is_some_and(|(.., rest)| {
-        let mut words = rest.split_whitespace();
-        words.next().is_some_and(is_time) && !words.any(|word| word == "(omitted)")
-    })
+/// Whether it begins as a row of the summary does, whatever follows; those of the warm-up do not count.
+fn begins_a_row(line: &str) -> bool {
+    line.trim_start().starts_with('[') && !is_headings(line) && !line.contains("(omitted)")
 }
 
 /// `[  5]   0.00-10.00  sec  1.10 GBytes   945 Mbits/sec   12             sender`, with one blank or many between.

@@ -85,3 +85,39 @@ fn a_whole_output_is_whole_without_its_last_line_end() {
         }
     }
 }
+
+#[test]
+fn a_number_that_is_broken_in_two_is_left_out_and_listed() {
+    let whole = read(CPU_MEMORY);
+    let check = |from: &str, to: &str| {
+        assert!(CPU_MEMORY.contains(from), "{from}");
+        let found = read(&CPU_MEMORY.replacen(from, to, 1));
+        let values = |found: &Found| -> Vec<f64> {
+            let values = found.figures.iter().flat_map(|one| &one.values);
+            values.map(|one| one.value).collect()
+        };
+        let of_whole = values(&whole);
+        let near = |one: f64| {
+            of_whole
+                .iter()
+                .any(|other| (one / other - 1.0).abs() < 0.01)
+        };
+        let found_values = values(&found);
+        assert!(
+            found_values.iter().all(|&one| near(one)),
+            "{found_values:?} of {of_whole:?}"
+        );
+        let left = found
+            .left_out
+            .iter()
+            .any(|left| left.what.contains("go on with the number"));
+        assert!(left, "{to}: {:?}", found.left_out);
+    };
+    let second = CPU_MEMORY.split_once("events per second:").unwrap().1;
+    let number = second.split_whitespace().next().unwrap();
+    let point = number.find('.').unwrap();
+    for at in [1, point, point + 1, point + 2] {
+        let broken = format!("{}\n{}", &number[..at], &number[at..]);
+        check(number, &broken);
+    }
+}

@@ -4,7 +4,7 @@
 //! transactions; the command line above it does, where it was copied too. Without it, figures of a test without a name
 //! are left out, and nothing is taken for kurabe's test whose parameters are not all known.
 
-use crate::figures::line::{amount, keyed, lines};
+use crate::figures::line::{amount, goes_on, keyed, lines};
 use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
 use crate::printable::said;
 use crate::sysbench::text::{Command, Output, Slot};
@@ -120,7 +120,12 @@ impl Reading {
         if let Some(output) = &mut self.open {
             output.line(line);
             if output.is_odd {
-                self.leave_out(number, format!("no number: {}", said(line)));
+                let what = if goes_on(line) {
+                    "a line that seems to go on with the number before it, which is left out"
+                } else {
+                    "no number"
+                };
+                self.leave_out(number, format!("{what}: {}", said(line)));
             }
         }
         // What people write below it is no part of it.

@@ -3,8 +3,9 @@
 //! The keys of all versions stand in one list, because people cut headlines: a number is known by its key, not by the
 //! version.
 
-use crate::figures::line::{amount, keyed};
+use crate::figures::line::{amount, goes_on, keyed};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What one execution printed.
 #[derive(Debug, Default)]
@@ -24,8 +25,10 @@ pub(super) struct Output {
     pub(super) percentile: String,
     /// Whether the last line of every version was there.
     pub(super) is_whole: bool,
-    /// Whether the last line had a known key and no number.
+    /// Whether the last line had a known key and no number, or may be the rest of the number before it.
     pub(super) is_odd: bool,
+    /// The numbers that the last line brought.
+    pub(super) latest: Vec<Slot>,
 }
 
 /// A command line of sysbench.
@@ -196,6 +199,17 @@ impl Output {
 
     /// Takes a line; false where it says nothing.
     pub(super) fn line(&mut self, line: &str) -> bool {
+        let before = std::mem::take(&mut self.latest);
+        let known = self.whole_line(line);
+        if !known && goes_on(line) {
+            // It may end the last number of the line before, of which half is another number.
+            self.is_odd |= !before.is_empty();
+            self.numbers.retain(|slot, _| !before.contains(slot));
+        }
+        known
+    }
+
+    fn whole_line(&mut self, line: &str) -> bool {
         self.is_odd = false;
         if let Some(&(_, test)) = TESTS.iter().find(|(start, _)| line.starts_with(start)) {
             // A later line of the same family says more, or less: the first word of it, and the longer one, count.
@@ -335,8 +349,11 @@ impl Output {
 
     /// Keeps a number; the first one of its kind is that of the results.
     fn number(&mut self, slot: Slot, number: Option<f64>) -> bool {
-        if let Some(number) = number {
-            self.numbers.entry(slot).or_insert(number);
+        if let Some(number) = number
+            && let Entry::Vacant(place) = self.numbers.entry(slot)
+        {
+            place.insert(number);
+            self.latest.push(slot);
         }
         self.is_odd |= number.is_none();
         number.is_some()

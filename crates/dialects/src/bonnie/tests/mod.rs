@@ -319,6 +319,8 @@ fn what_is_not_understood_is_listed() {
     check(LINE_197.replace("15626us", "15626"));
     check(LINE_197.replace(",+++++", ""));
     check(LINE_197.replace("7888M", "large"));
+    check("host,4G,34113,96,198720,99,73129".to_owned());
+    check(TABLE_197.lines().next().unwrap().to_owned() + "\nMachine  Size K/sec %CP\nK/sec\n");
     check(LINE_197.replace("1.97,1.97", "1.93c,1.93c"));
     check(
         OLD.lines()

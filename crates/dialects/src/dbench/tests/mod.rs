@@ -129,6 +129,12 @@ fn a_row_that_cannot_be_read_is_listed_and_those_below_it_are_read() {
     assert_eq!(found.figures.len() + 1, whole.figures.len());
     assert_eq!(found.left_out.len(), 1, "{:?}", found.left_out);
     assert!(found.left_out[0].what.starts_with("Fl ush"));
+    // Half of a number is another number.
+    let flush = FOUR.lines().find(|line| line.contains(" Flush ")).unwrap();
+    let broken = FOUR.replacen(flush, &format!("{}\n{}", &flush[..flush.len() - 1], "4"), 1);
+    let of_broken = (READER.read)(&broken);
+    assert_eq!(of_broken.figures, found.figures);
+    assert_eq!(of_broken.left_out.len(), 2, "{:?}", of_broken.left_out);
     // A line that is broken after its number.
     let broken = FOUR.replacen(" MB/sec", " MB\n/sec", FOUR.matches(" MB/sec").count());
     assert!(!(READER.read)(&broken).left_out.is_empty());

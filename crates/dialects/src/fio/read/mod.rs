@@ -69,7 +69,7 @@ fn read(text: &str) -> Found {
 fn outputs(text: &str) -> (Vec<Output>, Vec<LeftOut>) {
     let mut left_out = Vec::new();
     let (mut outputs, rest) = json::outputs(text, &mut left_out);
-    outputs.extend(terse::outputs(&rest));
+    outputs.extend(terse::outputs(&rest, &mut left_out));
     outputs.extend(text::outputs(&rest, &mut left_out));
     outputs.sort_by_key(|output| output.line);
     (most_exact(last_words(outputs)), left_out)

@@ -4,6 +4,7 @@
 //! percentiles, which no other fields look like.
 
 use super::{Format, Job, Output};
+use crate::figures::LeftOut;
 use crate::fio::result::{Direction, JobResult, Latency, LatencyShares};
 use model::num::{approx, round_to_u64};
 
@@ -19,11 +20,15 @@ const REST: usize = 34;
 
 /// The outputs. Lines one under the other are of one execution where their counters of disks are equal, for these are
 /// of the whole of it.
-pub(super) fn outputs(text: &str) -> Vec<Output> {
+pub(super) fn outputs(text: &str, left_out: &mut Vec<LeftOut>) -> Vec<Output> {
     let mut outputs: Vec<Output> = Vec::new();
     let (mut last, mut disks) = (0, "");
     for (line, text) in (1..).zip(text.lines()) {
         let Some((version, result, tail)) = job(text) else {
+            if begins(text).is_some() {
+                let what = "a line of fio's terse form that is cut or changed".to_owned();
+                left_out.push(LeftOut { line, what });
+            }
             continue;
         };
         let job = Job {
@@ -53,15 +58,19 @@ pub(super) fn outputs(text: &str) -> Vec<Output> {
     outputs
 }
 
+/// Where a line of these versions begins; a prompt may stand before it.
+fn begins(line: &str) -> Option<usize> {
+    let at = line.find(";fio-")?.checked_sub(1)?;
+    matches!(line.get(at..=at)?, "3" | "4" | "5").then_some(at)
+}
+
 /// The version, the job, and what stands behind the classes of latencies.
 fn job(line: &str) -> Option<(&str, JobResult, &str)> {
-    // A prompt may stand before it.
-    let at = line.find(";fio-")?.checked_sub(1)?;
-    let (size, names): (usize, &[&str]) = match line.get(at..=at)? {
+    let at = begins(line)?;
+    let (size, names): (usize, &[&str]) = match &line[at..=at] {
         "3" => (DIRECTION, &["read", "write", "mixed"]),
         "4" => (DIRECTION, &["read", "write", "trim", "mixed"]),
-        "5" => (DIRECTION_5, &["read", "write", "trim", "mixed"]),
-        _ => return None,
+        _ => (DIRECTION_5, &["read", "write", "trim", "mixed"]),
     };
     let fields: Vec<&str> = line[at..].split(';').collect();
     let of = |index: usize| fields.get(HEAD + index * size..HEAD + (index + 1) * size);

@@ -5,7 +5,7 @@
 
 use super::{Format, Job, Output, params, short};
 use crate::figures::LeftOut;
-use crate::figures::line::number;
+use crate::figures::line::{goes_on, number};
 use crate::fio::result::{Direction, JobResult, Latency, SHARE_ENDS};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -242,9 +242,12 @@ impl Open {
         if let Some(rest) = line.strip_prefix('|') {
             return self.percentile_line(rest);
         }
+        if goes_on(line) {
+            return false;
+        }
         self.percentiles = None;
         let Some((head, rest)) = line.split_once(':') else {
-            return true;
+            return line.is_empty() || self.job.is_whole;
         };
         let mut words = head.split_whitespace();
         let (first, second) = (words.next().unwrap_or_default(), words.next());
@@ -269,7 +272,8 @@ impl Open {
                 };
                 self.latency_line(kind, [second, words.next()], rest, is_whole)
             }
-            _ => true,
+            "bw" | "iops" | "Description" | "fsync/fdatasync/sync_file_range" => true,
+            _ => self.job.is_whole,
         }
     }
 
@@ -359,7 +363,7 @@ impl Open {
     /// `  1.00th=[  330],  5.00th=[  338], ...`.
     fn percentile_line(&mut self, rest: &str) -> bool {
         let Some((kind, unit)) = self.percentiles else {
-            return true;
+            return self.job.is_whole;
         };
         let parts = rest.split(',').map(str::trim);
         let found: Option<Vec<(f64, u64)>> = parts

@@ -250,6 +250,14 @@ a b: (groupid=0, jobs=2): err= 0: pid=1: Tue Nov 14 22:13:20 2023
         super::check(&found[0], &[("iops", 200.5)]);
         assert_eq!(found[0].copies, 2);
     }
+    let line = terse.lines().next().unwrap();
+    let broken = format!("{}\n{}\n", &line[..line.len() / 2], &line[line.len() / 2..]);
+    let lost = super::read(&broken);
+    assert_eq!(
+        (lost.figures.len(), lost.left_out.len()),
+        (0, 1),
+        "{lost:?}"
+    );
     let other = normal.replace("avg=94.50", "avg=5094.50");
     assert_eq!(figures(&format!("{text}\n{other}")).len(), 2);
     assert_eq!(figures(&format!("{terse}{NEW}{text}")).len(), alone + 3 + 1);
