@@ -199,6 +199,19 @@ impl Drop for Granted {
     }
 }
 
+/// Whether a run that was killed was writing to this file: it is ours no more, and nobody else's as far as anybody
+/// knows. A run that goes on holds its lock.
+pub fn was_left_by_killed(path: &Path) -> bool {
+    let regular = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let may_be = regular && sys::owned::is_marked(path);
+    let file = || std::fs::File::open(path).ok();
+    may_be
+        && file().is_some_and(|file| {
+            let is_killed = matches!(mark::standing(&file, &|_| None), Ok(mark::Standing::Killed));
+            is_killed && file.try_lock().is_ok()
+        })
+}
+
 /// Everything that the cases of a plan touch.
 fn touches(
     plan: &Plan,

@@ -8,9 +8,12 @@
 
 #![expect(unsafe_code, reason = "extended attributes are not in std")]
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The attribute's name. The `user.` namespace is open to whoever may write to the file.
 const NAME: &std::ffi::CStr = c"user.kurabe";
@@ -73,6 +76,17 @@ pub fn mark_on(file: &File) -> io::Result<Option<String>> {
     }
 }
 
+/// Whether the file of this name has a mark, found out without opening it: a program that opens and closes a file loses
+/// its locks on it (fcntl(2)), such as those of a database. A link has none.
+pub fn is_marked(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: both names end in NUL, and a buffer of no bytes asks for the length alone.
+    let length = unsafe { libc::lgetxattr(path.as_ptr(), NAME.as_ptr(), std::ptr::null_mut(), 0) };
+    length > 0
+}
+
 /// Whether an error of [`mark`] means that the file system has no marks.
 pub fn has_no_marks(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EOPNOTSUPP)
@@ -81,7 +95,6 @@ pub fn has_no_marks(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn a_mark_is_read_back_as_it_was_set_and_has_its_length() {
@@ -90,8 +103,9 @@ mod tests {
         let path = dir.path().join("file");
         let file = File::create(&path).unwrap();
         let mark_of = |path: &Path| mark_on(&File::open(path).unwrap()).unwrap();
-        assert_eq!(mark_of(&path), None);
+        assert_eq!((mark_of(&path), is_marked(&path)), (None, false));
         mark(&file, "run 1").unwrap();
+        assert!(is_marked(&path) && !is_marked(&dir.path().join("none")));
         assert_eq!(mark_of(&path).as_deref(), Some("run 1"));
         std::fs::write(&path, "content does not take the mark away").unwrap();
         assert_eq!(mark_of(&path).as_deref(), Some("run 1"));

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
 use anyhow::Context as _;
+use engine::consent::was_left_by_killed;
 use engine::workdir::{self, Stale};
 use std::collections::BTreeSet;
 use std::io;
@@ -28,6 +29,7 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     let here =
         std::fs::canonicalize(&here).with_context(|| format!("look into `{}`", here.display()))?;
     let found = stale(&here, store.as_ref())?;
+    let half_written = half_written(&here, store.as_ref(), &found);
     let mut exit = Exit::Ok;
     for dir in &found {
         let what = format!("{} (run {})", dir.path.display(), dir.run);
@@ -58,7 +60,15 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     if let (Some(store), false) = (&store, args.dry_run) {
         store.forget_work_dirs(|dir| matches!(dir.try_exists(), Ok(false)))?;
     }
-    if found.is_empty() && files.is_empty() {
+    for path in &half_written {
+        let name = dialects::printable::quoted(&path.display().to_string());
+        output::say(&format!(
+            "left alone {}: a killed run was writing to it, and nobody can tell what was written since; `rm -- {name}` \
+             removes it",
+            path.display()
+        ));
+    }
+    if found.is_empty() && files.is_empty() && half_written.is_empty() {
         output::say("nothing to remove");
     }
     Ok(exit)
@@ -97,6 +107,25 @@ fn stale(here: &Path, store: Option<&Store>) -> anyhow::Result<Vec<Stale>> {
         }
     }
     Ok(found)
+}
+
+/// Entries of a directory that are looked at.
+const LOOKED_AT: usize = 10_000;
+
+/// Files that killed runs were writing to: in `here`, and those that runs name whose directories are stale.
+fn half_written(here: &Path, store: Option<&Store>, found: &[Stale]) -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(here).into_iter().flatten().flatten();
+    let entries = entries.take(LOOKED_AT).map(|entry| entry.path());
+    // A run that cannot be read names nothing.
+    let runs = found
+        .iter()
+        .filter_map(|dir| store?.load_to_compare(&dir.run).ok());
+    let named = runs.flat_map(|run| run.plan.named);
+    let named = named.map(|target| PathBuf::from(target.path));
+    entries
+        .chain(named)
+        .filter(|path| was_left_by_killed(path))
+        .collect()
 }
 
 /// Files that a killed run was about to remove, where runs work, with their devices and numbers.

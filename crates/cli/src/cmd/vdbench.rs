@@ -115,7 +115,7 @@ fn report(cases: &[Case<'_>], run: &Run, args: &VdbenchArgs) -> anyhow::Result<(
     match args.output_format {
         OutputFormat::Json => output::print(&dialects::vdbench::output::json(&report))?,
         OutputFormat::Text if args.show.is_some() || cases.len() > 1 => {
-            output::print(&dialects::vdbench::output::totals(&report))?;
+            output::print(&dialects::vdbench::output::totals_text(&report))?;
         }
         OutputFormat::Text => {}
     }

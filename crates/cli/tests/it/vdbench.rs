@@ -1,7 +1,7 @@
 //! `kurabe vdbench`: parameter files end to end, with lines while runs go on, files in vdbench's forms, and runs that
 //! are kept.
 
-use crate::bed::{Bed, Done, signal};
+use crate::bed::{Bed, Done, eventually, signal};
 use serde_json::Value;
 use std::fs;
 
@@ -193,6 +193,89 @@ fn what_is_wrong_is_said_before_anything_is_made() {
         &["-f", &good, "-o", other.to_str().unwrap()],
         &["begins as no report of vdbench"],
     );
+}
+
+#[test]
+fn what_no_run_can_do_is_told_by_the_line_that_asks_for_it() {
+    let bed = Bed::new();
+    let dir = bed.path().join("sets");
+    fs::create_dir(&dir).unwrap();
+    std::os::unix::fs::symlink(&dir, bed.path().join("same")).unwrap();
+    let check = |text: &str, code: i32, words: &str| {
+        let text = text.replace("DIR", bed.path().to_str().unwrap());
+        fs::write(bed.path().join("params"), text).unwrap();
+        let done = vdbench(&bed, &["-f", "params"]).code(code);
+        assert!(done.err_has(&[words]).out.is_empty());
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    };
+    let run = "\nfwd=w,fsd=*\nrd=r,fwd=w,fwdrate=10,elapsed=2,format=yes\n";
+    let sets = |sets: &str| format!("{sets}{run}");
+    let none = "fsd=a,anchor=DIR/params,files=1,size=4k";
+    check(&sets(none), 2, "`params` line 1: `fsd=a`: anchor `");
+    let same = "fsd=a,anchor=DIR/sets,files=1,size=4k\nfsd=b,anchor=DIR/same,files=1,size=4k";
+    check(
+        &sets(same),
+        2,
+        "`rd=r`: file sets `a` and `b` stand at the same anchor",
+    );
+    let large = "fsd=a,anchor=DIR/sets,files=1000,size=1t";
+    check(&sets(large), 3, "`params` line 3: `rd=r`: ");
+    let raw = |sd: &str| format!("sd=s,{sd}\nwd=w,sd=s,xfersize=1m\nrd=r,wd=w,elapsed=2\n");
+    check(
+        &raw("lun=DIR/new,size=64k"),
+        2,
+        "line 1: `sd=s`: no operation of 1048576 bytes",
+    );
+    check(
+        &raw("lun=/dev/null,size=64m"),
+        2,
+        "neither a file nor a block device",
+    );
+}
+
+#[test]
+fn what_a_shell_puts_in_the_place_of_a_command_is_read() {
+    let bed = Bed::new();
+    let params = raw(&bed, "iorate=max");
+    let script = "exec \"$0\" vdbench -s -f <(cat \"$1\")";
+    bed.behind(&["bash", "-c", script], &[&params])
+        .code(0)
+        .out_has(&["Starting RD=rd1"]);
+}
+
+#[test]
+fn a_file_that_a_killed_run_was_writing_to_is_told_of_and_stays() {
+    use std::io::Read;
+    let bed = Bed::new();
+    let params = raw(&bed, "iorate=max");
+    let mut child = bed.start(&["vdbench", "-f", &params, "-e", "60"]);
+    // Its lines begin when the file is there.
+    let mut byte = [0];
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut byte)
+        .unwrap();
+    let lun = bed.path().join("lun");
+    eventually(20, || {
+        fs::read(&lun).is_ok_and(|bytes| bytes.iter().any(|&byte| byte != 0))
+    });
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let told = [
+        "left alone ",
+        "lun: a killed run was writing to it",
+        "`rm -- ",
+    ];
+    for args in [&["clean", "--dry-run"][..], &["clean"], &["clean"]] {
+        // Workers end a moment behind it.
+        eventually(20, || bed.run(args).code(0).err.contains(told[1]));
+        bed.run(args).code(0).err_has(&told);
+    }
+    assert!(lun.exists());
+    fs::remove_file(&lun).unwrap();
+    bed.run(&["clean"]).code(0).err_has(&["nothing to remove"]);
 }
 
 #[test]

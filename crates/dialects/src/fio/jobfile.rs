@@ -28,6 +28,8 @@ pub struct Found {
     pub path: PathBuf,
     /// A block device.
     pub is_device: bool,
+    /// Something that is neither a file nor a block device.
+    pub is_other: bool,
     /// The length of a file that is there, or of the part of a device that may be used.
     pub length_bytes: Option<u64>,
     /// How long a file may become that fills what is free: told of files, where anybody can say.
@@ -53,6 +55,7 @@ pub trait Surroundings {
             is_device: false,
             length_bytes: None,
             room_bytes: None,
+            is_other: false,
         })
     }
 }

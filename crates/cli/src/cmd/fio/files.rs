@@ -21,6 +21,9 @@ pub(super) fn find(path: &str) -> Result<Found, String> {
     let is_device = there
         .as_ref()
         .is_some_and(|there| there.file_type().is_block_device());
+    let is_other = there
+        .as_ref()
+        .is_some_and(|there| !is_device && !there.is_file());
     let length_bytes = if is_device {
         let device = std::fs::File::open(path).ok();
         let size = device.and_then(|mut device| sys::block::device::size(&mut device).ok());
@@ -35,6 +38,7 @@ pub(super) fn find(path: &str) -> Result<Found, String> {
     Ok(Found {
         path: std::path::absolute(path).map_err(|error| error.to_string())?,
         is_device,
+        is_other,
         length_bytes,
         room_bytes: space.filter(|_| !is_device).map(|space| room(space.room.0)),
     })

@@ -4,6 +4,7 @@ use super::files;
 use crate::context::read_capped;
 use dialects::fio::{Found, Surroundings};
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// This machine.
@@ -18,6 +19,13 @@ impl Surroundings for Machine {
         if path == "-" {
             let stdin = std::io::stdin().take(JOB_FILE_BYTES_MAX);
             return std::io::read_to_string(stdin).map_err(|error| error.to_string());
+        }
+        // What a shell puts in the place of `<(command)` is read once, as standard input is.
+        let is_pipe = std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+        if is_pipe {
+            let read = std::fs::File::open(path)
+                .and_then(|pipe| std::io::read_to_string(pipe.take(JOB_FILE_BYTES_MAX)));
+            return read.map_err(|error| error.to_string());
         }
         read_capped(Path::new(path), JOB_FILE_BYTES_MAX).map_err(|error| format!("{error:#}"))
     }

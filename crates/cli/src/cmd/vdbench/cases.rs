@@ -100,7 +100,7 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Case<'_>>> {
             language::tasks(run, &Machine).map_err(|error| failure(Exit::Usage, error, None))?;
         let files = match &run.work {
             Work::Raw(_) => None,
-            Work::Files(work) => Some(standing(work, plan.creates_anchors)?),
+            Work::Files(work) => Some(standing(work, run, plan)?),
         };
         let workloads = files.as_ref().map_or(tasks.len(), |work| work.tasks.len());
         let copies = u32::try_from(workloads.max(1)).unwrap_or(u32::MAX);
@@ -118,8 +118,8 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Case<'_>>> {
 }
 
 /// Work on file sets at the directories that are there.
-fn standing(work: &FileWork, creates_anchors: bool) -> anyhow::Result<FileWork> {
-    let missing = if creates_anchors {
+fn standing(work: &FileWork, run: &Run, plan: &Plan) -> anyhow::Result<FileWork> {
+    let missing = if plan.creates_anchors {
         Missing::Any
     } else {
         Missing::Last
@@ -129,10 +129,19 @@ fn standing(work: &FileWork, creates_anchors: bool) -> anyhow::Result<FileWork> 
         let absolute = std::path::absolute(&set.anchor).map_err(|error| error.to_string());
         set.anchor = absolute
             .and_then(|anchor| stand_at(&anchor, missing))
-            .map_err(|why| failure(Exit::Usage, format!("fsd={}: {why}", set.name), None))?;
+            .map_err(|why| {
+                let place = plan.sets.get(&set.name).unwrap_or(&run.place);
+                failure(
+                    Exit::Usage,
+                    format!("{place}: `fsd={}`: {why}", set.name),
+                    None,
+                )
+            })?;
     }
-    let checked = here.check();
-    checked.map_err(|why| failure(Exit::Usage, why, None))?;
+    here.check().map_err(|why| {
+        let what = format!("{}: `rd={}`: {why}", run.place, run.name);
+        failure(Exit::Usage, what, None)
+    })?;
     Ok(here)
 }
 
@@ -233,7 +242,16 @@ pub(super) fn work_place(cases: &[Case<'_>], consent: &Consent) -> anyhow::Resul
 /// Refuses files that would together take more room than they may.
 pub(super) fn check_space(cases: &[Case<'_>]) -> anyhow::Result<()> {
     let tasks = cases.iter().flat_map(|case| &case.tasks);
-    space::check(tasks, Language::Vdbench).map_err(|why| failure(Exit::Unsupported, why, None))
+    space::check(tasks, Language::Vdbench).map_err(|why| failure(Exit::Unsupported, why, None))?;
+    for case in cases {
+        let Some(work) = &case.files else { continue };
+        sets::check_space(work).map_err(|why| {
+            let what = format!("{}: `rd={}`: {why}", case.run.place, case.run.name);
+            let hint = "fewer or smaller files, or an anchor on another file system";
+            failure(Exit::Unsupported, what, Some(hint))
+        })?;
+    }
+    Ok(())
 }
 
 /// The plan of the run.

@@ -141,6 +141,16 @@ impl Definitions {
             .into_iter()
             .map(|pair| self.setting(kind, pair))
             .collect::<Result<Vec<_>, Error>>()?;
+        let twice = (1..).zip(&settings).find(|(at, setting)| {
+            let same = |other: &Setting| other.word.name == setting.word.name;
+            settings[*at..].iter().any(same)
+        });
+        if let Some((_, setting)) = twice {
+            return Err(Error::Syntax {
+                place: setting.place.clone(),
+                what: format!("`{}` stands twice in this line", setting.word.name),
+            });
+        }
         if kind == Kind::General {
             merge(&mut self.general, settings);
             return Ok(());

@@ -21,17 +21,6 @@ pub(super) fn work(
     (rate, times): (Rate, Times),
     definitions: &Definitions,
 ) -> Result<FileWork, Error> {
-    if let Rate::OfMax { .. } = rate {
-        let setting = rd.get("fwdrate");
-        return Err(Error::Refused {
-            place: setting.map_or_else(|| rd.place.clone(), |setting| setting.place.clone()),
-            word: "fwdrate=curve".to_owned(),
-            reason: "curves are of storages",
-            instead: Some(
-                "`fwdrate=max` says what there is to share, and `fwdrate=(100,200)` are rates",
-            ),
-        });
-    }
     let fwds = match rd.get("fwd") {
         Some(setting) => named(&setting.value, Kind::Fwd, definitions, rd)?,
         None => Vec::new(),

@@ -56,6 +56,8 @@ pub struct Plan {
     pub remarks: Vec<Remark>,
     /// Directories of file sets need not be there: the run works above them.
     pub creates_anchors: bool,
+    /// Where each file set is defined, by its name.
+    pub sets: BTreeMap<String, Place>,
     /// The lines that say the same without any file, variable or default.
     pub lines: Vec<String>,
 }
@@ -124,7 +126,11 @@ pub fn parse(request: &Request, surroundings: &dyn Surroundings) -> Result<Plan,
     let creates = definitions
         .general("create_anchors")
         .and_then(|setting| setting.value.word());
+    let sets = definitions.of(Kind::Fsd);
     Ok(Plan {
+        sets: sets
+            .map(|set| (set.name.clone(), set.place.clone()))
+            .collect(),
         creates_anchors: creates == Some("yes"),
         runs,
         lines: definitions.lines(),

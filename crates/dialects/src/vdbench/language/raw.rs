@@ -4,7 +4,7 @@ use super::definitions::{Definition, Definitions};
 use super::error::Error;
 use super::runs::{Rate, Standing};
 use super::transfers::{At, Seek, range, seek, transfers};
-use super::value::{Value, means, percent, size, whole};
+use super::value::{self, Value, means, percent, size, whole};
 use super::words::Kind;
 use crate::fio::Place;
 use model::job::{Blocks, SyncOn};
@@ -261,19 +261,15 @@ fn part(
             .and_then(|text| size(&text))
             .filter(|bytes| *bytes > 0),
         flags: OpenFlags::of(flags.as_ref()),
-        compress_percent: ratio.map_or(Ok(0), |text| compress(&text, rd))?,
+        compress_percent: ratio
+            .and_then(|text| value::ratio(&text))
+            .map_or(0, compress),
     })
 }
 
-/// The share of zeros that lets data shrink to one in `ratio`.
-fn compress(text: &str, by: &Definition) -> Result<u32, Error> {
-    let ratio: Option<f64> = text.parse().ok();
-    let ratio = ratio.filter(|ratio| (1.0..=100.0).contains(ratio));
-    let ratio = ratio.ok_or_else(|| {
-        let text = crate::printable::said(text);
-        by.error(format!("`compratio={text}` is no ratio from 1 to 100"))
-    })?;
-    Ok(u32::try_from(round_to_u64(100.0 - 100.0 / ratio)).unwrap_or(0))
+/// The share of zeros in per cent that lets data shrink to one in `ratio`.
+fn compress(ratio: f64) -> u32 {
+    u32::try_from(round_to_u64(100.0 - 100.0 / ratio)).unwrap_or(0)
 }
 
 impl Part {

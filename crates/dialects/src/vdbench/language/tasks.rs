@@ -75,6 +75,10 @@ fn task(run: &Run, part: &Part, surroundings: &dyn Surroundings) -> Result<Task,
     let found = surroundings
         .find(&part.lun)
         .map_err(|why| conflict(part, format!("use `{}`: {why}", part.lun)))?;
+    if found.is_other {
+        let what = format!("`{}` is neither a file nor a block device", part.lun);
+        return Err(conflict(part, what));
+    }
     if found.length_bytes.is_none() && names_device(&part.lun) {
         let what = format!(
             "`{}` is not there, and no file is made below /dev",
@@ -97,7 +101,10 @@ fn task(run: &Run, part: &Part, surroundings: &dyn Surroundings) -> Result<Task,
     let (offset, bytes) = part.region(length);
     if bytes == 0 {
         let what = format!(
-            "of the {length} bytes of `{}` no operation fits into its part",
+            "no operation of {} bytes of workload `{}` fits into its part of the {length} bytes of `{}`\nhint: a \
+             larger `size`, a smaller `xfersize`, or another `range`",
+            part.transfers.max_bytes(),
+            part.workload,
             part.lun
         );
         return Err(conflict(part, what));

@@ -267,7 +267,7 @@ fn parts_of_storages_are_where_ranges_say() {
     let small = tasks(&small.runs[0], &Files::default())
         .unwrap_err()
         .to_string();
-    assert!(small.contains("no operation fits"), "{small}");
+    assert!(small.contains("fits into its part"), "{small}");
     let device = plan("sd=sd1,lun=/dev/nope,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1\n");
     let device = tasks(&device.runs[0], &Files::default())
         .unwrap_err()
@@ -419,6 +419,36 @@ fn what_is_wrong_names_its_file_its_line_and_what_was_expected() {
         "`rhpct` is refused: blocks that come again",
     );
     check("seekpct=random", "seekpct=eof", "`seekpct=eof` is refused");
+    check(
+        "rdpct=50",
+        "rdpct=50,rdpct=60",
+        "line 5: `rdpct` stands twice in this line",
+    );
+    check(
+        "* what",
+        "compratio=0\n* what",
+        "`compratio` does not take `0`: expected a ratio",
+    );
+    check(
+        "* what",
+        "compratio=\0\n* what",
+        "a character that cannot be seen",
+    );
+    check(
+        "iorate=max",
+        "forthreads=(1-4097,1)",
+        "`(a-b,d)`, at most 4096 values",
+    );
+    check(
+        "iorate=max",
+        "fwdrate=curve",
+        "line 6: parameter `fwdrate=curve` is refused",
+    );
+    check(
+        "iorate=max",
+        "format=(no,yes)",
+        "`format=(no,yes)` is refused: `no` makes nothing",
+    );
     check(
         "iorate=max",
         "forthreads=(1-100,1),forrdpct=(0-99,1)",

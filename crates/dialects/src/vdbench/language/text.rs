@@ -96,6 +96,11 @@ impl<'a> Reader<'a> {
             if is_comment(line) {
                 continue;
             }
+            if line.contains(|c: char| c.is_control() && c != '\t') {
+                let what =
+                    "the line has a character that cannot be seen\nhint: write it anew".to_owned();
+                return Err(Error::Syntax { place, what });
+            }
             if line.split_whitespace().next() == Some("eof") {
                 break;
             }

@@ -159,6 +159,13 @@ pub(super) fn percent(word: &str) -> Option<f64> {
     (0.0..=100.0).contains(&share).then_some(share)
 }
 
+/// A ratio of compression, from 1 to 100.
+pub(super) fn ratio(word: &str) -> Option<f64> {
+    let is_plain = word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let ratio: f64 = word.parse().ok().filter(|_| is_plain)?;
+    (1.0..=100.0).contains(&ratio).then_some(ratio)
+}
+
 /// What a loop goes through: the words of a list; `(a-b,step)`; or `(a-b,d)`, each twice the one before. `read` reads
 /// one word, and what goes on is printed as bytes or as the number that it is.
 pub(super) fn steps(value: &Value, read: fn(&str) -> Option<u64>) -> Option<Vec<String>> {

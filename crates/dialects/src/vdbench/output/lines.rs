@@ -148,18 +148,26 @@ fn execution(of: &Execution<'_>, zone: &TimeZone, with_intervals: bool) -> Strin
 
 /// What `summary.html` holds: every interval that was kept.
 pub fn summary(report: &Report<'_>) -> String {
-    page(report, "summary.html", true)
+    head("summary.html") + &body(report, true)
 }
 
 /// What `totals.html` holds: what counts of each run.
 pub fn totals(report: &Report<'_>) -> String {
-    page(report, "totals.html", false)
+    head("totals.html") + &totals_text(report)
 }
 
-fn page(report: &Report<'_>, name: &str, with_intervals: bool) -> String {
+/// The same without what makes it a page.
+pub fn totals_text(report: &Report<'_>) -> String {
+    body(report, false)
+}
+
+fn head(name: &str) -> String {
+    format!("<title>Vdbench {name}</title><pre>\n")
+}
+
+fn body(report: &Report<'_>, with_intervals: bool) -> String {
     let mut text = format!(
-        "<title>Vdbench {name}</title><pre>\n* made by kurabe {} of a kept run; figures begin to count behind the \
-         first interval\n",
+        "* made by kurabe {} of a kept run; figures begin to count behind the first interval\n",
         report.version
     );
     for one in &report.executions {

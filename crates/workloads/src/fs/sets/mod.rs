@@ -26,6 +26,7 @@ pub use spec::NAME;
 
 use self::body::{Round, stand};
 use self::spec::{PARAM, SPEC};
+use crate::storage::space;
 use engine::workload::{
     BadValue, Body, ErrandKind, Place, StandIn, Told, WorkError, Workload, Writes,
 };
@@ -36,7 +37,9 @@ use model::params::{ParamValue, Params};
 use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The workload.
@@ -84,6 +87,26 @@ fn making(work: &FileWork, bytes_per_s: u64, entry: Nanos) -> Nanos {
 fn bytes(work: &FileWork) -> u64 {
     let each = work.sets.iter().map(|set| set.extent().1);
     each.fold(0, u64::saturating_add)
+}
+
+/// Refuses file sets for which there is no room together: those of one file system.
+pub fn check_space(work: &FileWork) -> Result<(), String> {
+    if work.format.before == Before::Nothing {
+        return Ok(());
+    }
+    let mut systems: BTreeMap<u64, (&Path, u64)> = BTreeMap::new();
+    for set in &work.sets {
+        // A directory that is gone is told of where it is opened.
+        let Ok(found) = set.anchor.metadata() else {
+            continue;
+        };
+        let (_, needed) = systems.entry(found.dev()).or_insert((&set.anchor, 0));
+        *needed = needed.saturating_add(set.extent().1);
+    }
+    let mut systems = systems.into_values();
+    systems.try_for_each(|(dir, needed)| {
+        space::check_round(dir, needed).map_err(|why| format!("`{}`: {why}", dir.display()))
+    })
 }
 
 impl Workload for Sets {

@@ -9,7 +9,7 @@ const VERIFY_HINT: &str = "`kurabe fio` with `verify=crc32c` reads back what it 
 pub(super) static WORDS: &[Word] = &[
     Word::done(
         "compratio",
-        Takes::Text("a ratio from 1, such as `2` or `1.5`"),
+        Takes::Ratio,
         "1",
         "How much smaller what is written becomes by compression; for storages.",
     ),

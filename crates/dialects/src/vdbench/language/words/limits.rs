@@ -86,6 +86,20 @@ pub static LIMITS: &[Limit] = &[
         "the rate of a run stays the same",
         Some("`iorate=(100,200)` is a run for each rate"),
     ),
+    refused(
+        Kind::Rd,
+        "fwdrate",
+        |v| has(v, &["curve"]),
+        "curves are of storages",
+        Some("`fwdrate=max` says what there is to share, and `fwdrate=(100,200)` are rates"),
+    ),
+    refused(
+        Kind::Rd,
+        "format",
+        |v| has(v, &["no"]) && v.words().is_some_and(|words| words.len() > 1),
+        "`no` makes nothing, and the words beside it make something",
+        Some("leave one of them out"),
+    ),
     noted(
         Kind::Rd,
         "format",

@@ -144,8 +144,7 @@ pub(super) static WORDS: &[Word] = &[
         "fwdrate",
         Takes::Rates,
         "max",
-        "Operations per second of all file workloads; several are a run each. `curve` is refused: curves are of \
-         storages.",
+        "Operations per second of all file workloads; several are a run each.",
     ),
     Word::done(
         "format",

@@ -1,7 +1,7 @@
 //! What words take.
 
 use super::super::transfers;
-use super::super::value::{Value, percent, seconds, short, size, steps, whole};
+use super::super::value::{LOOP_MAX, Value, percent, ratio, seconds, short, size, steps, whole};
 use std::ops::RangeInclusive;
 
 /// What a word takes.
@@ -21,6 +21,8 @@ pub enum Takes {
     Time,
     /// A share in per cent.
     Percent,
+    /// A ratio of compression.
+    Ratio,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Some of these words, in a list.
@@ -71,6 +73,7 @@ impl Takes {
             Self::Size => "a size such as `4096`, `64k`, `10m` or `2g`".to_owned(),
             Self::Time => "a time: seconds, or with `m` or `h`".to_owned(),
             Self::Percent => "a share from 0 to 100".to_owned(),
+            Self::Ratio => "a ratio from 1 to 100, such as `2` or `1.5`".to_owned(),
             Self::Choice(words) => format!("one of {}", list(words)),
             Self::Choices(words) => format!("one or a list of {}", list(words)),
             Self::Transfers => TRANSFERS.to_owned(),
@@ -82,7 +85,10 @@ impl Takes {
             Self::Files => FILES.to_owned(),
             Self::CountOrShare => "a whole number, or a share such as `50%`".to_owned(),
             Self::Select => "`sequential`, `random`, `once`, or `(poisson,n)`".to_owned(),
-            Self::Loop(of) => format!("{}: one, `(a,b)`, `(a-b,step)` or `(a-b,d)`", of.words()),
+            Self::Loop(of) => format!(
+                "{}: one, `(a,b)`, `(a-b,step)` or `(a-b,d)`, at most {LOOP_MAX} values",
+                of.words()
+            ),
         }
     }
 
@@ -100,6 +106,7 @@ impl Takes {
             Self::Size => one(&|word| size(word).is_some()),
             Self::Time => one(&|word| seconds(word).is_some()),
             Self::Percent => one(&|word| percent(word).is_some()),
+            Self::Ratio => one(&|word| ratio(word).is_some()),
             Self::Choice(words) => one(&|word| words.contains(&word.to_ascii_lowercase().as_str())),
             Self::Choices(words) => value.words().is_some_and(|all| {
                 all.iter()
