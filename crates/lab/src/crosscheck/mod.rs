@@ -120,7 +120,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
             Err(error) => page.skipped(check.name, &error),
         }
     }
-    page.say(&page.commands());
+    say!("{}", page.commands());
     if let Some(out) = &wanted.out {
         page.write(&root.join(out))?;
     }
@@ -321,7 +321,8 @@ impl Page {
     fn write(&self, out: &Path) -> anyhow::Result<()> {
         std::fs::create_dir_all(out).with_context(|| format!("create `{}`", out.display()))?;
         let csv = format!("check,pair,first,ours,theirs,ratio\n{}", self.csv);
-        for (name, text) in [("crosscheck.md", &self.text), ("crosscheck.csv", &csv)] {
+        let text = format!("{}{}\n", self.text, self.commands());
+        for (name, text) in [("crosscheck.md", &text), ("crosscheck.csv", &csv)] {
             let path = out.join(name);
             std::fs::write(&path, text).with_context(|| format!("write `{}`", path.display()))?;
         }

@@ -11,15 +11,17 @@ use std::path::{Path, PathBuf};
 use sys::tree::Tree;
 use xtask::process::{command, output, succeed, succeeds};
 
-/// Few inodes, all written now: left to the kernel, that goes on in the background while something is measured.
-const MKFS: [&str; 6] = [
+/// All inodes are written now: left to the kernel, that goes on in the background while something is measured.
+const MKFS: [&str; 5] = [
     "-q",
     "-F",
-    "-N",
-    "1024",
     "-E",
     "lazy_itable_init=0,lazy_journal_init=0",
+    "-N",
 ];
+
+/// Inodes where few files are made.
+const FEW: u64 = 1024;
 
 /// A mounted loop device.
 #[derive(Debug)]
@@ -37,6 +39,11 @@ impl Disk {
     /// A disk of so many MiB; `label` tells the disks of one start apart.
     pub(crate) fn make(place: &Place, label: &str, mebibytes: u64) -> anyhow::Result<Self> {
         let base = place.dir.join(format!("{}-{label}", place.name));
+        Self::at(&base, mebibytes, FEW)
+    }
+
+    /// The same with room for so many files, its image and mount beside `base`.
+    pub(crate) fn at(base: &Path, mebibytes: u64, inodes: u64) -> anyhow::Result<Self> {
         // From here on `drop` takes away as much as was made.
         let mut disk = Self {
             dir: base.with_extension("mount"),
@@ -45,14 +52,19 @@ impl Disk {
             image: base.with_extension("img"),
             mounted: false,
         };
-        let here = &place.dir;
+        let here = base.parent().context("find the directory of the disk")?;
         let size = format!("{mebibytes}MiB");
         succeed(
             command(here, "fallocate")
                 .args(["-l", &size])
                 .arg(&disk.image),
         )?;
-        succeed(command(here, "mkfs.ext4").args(MKFS).arg(&disk.image))?;
+        succeed(
+            command(here, "mkfs.ext4")
+                .args(MKFS)
+                .arg(inodes.to_string())
+                .arg(&disk.image),
+        )?;
         let what = ["--direct-io=on", "--find", "--show"];
         let device = output(command(here, "losetup").args(what).arg(&disk.image))?;
         let device = device.trim().to_owned();

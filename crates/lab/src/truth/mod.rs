@@ -11,7 +11,7 @@
 mod book;
 mod bucket;
 mod check;
-mod disk;
+pub(crate) mod disk;
 mod e00_noise;
 mod e01_same;
 mod e02_power;
