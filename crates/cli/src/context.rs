@@ -181,7 +181,9 @@ impl Reader<'_> {
             if let Some(other) = meant.hidden.first() {
                 output::say(&match self.context.lang {
                     Lang::En => {
-                        format!("note: `{text}` is a run's name; the id of run {other} ends so too")
+                        format!(
+                            "note: `{text}` is a run's name; the id of run {other} ends in it too"
+                        )
                     }
                     Lang::Ja => format!(
                         "注: `{text}` は測定の名前です。測定 {other} の ID もこの文字列で終わります"

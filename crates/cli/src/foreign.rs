@@ -11,6 +11,8 @@ use model::bounds;
 use model::params::Params;
 use model::plan::{CaseId, PlannedCase};
 use model::record::Run;
+use model::spec::Better;
+use model::units::Unit;
 use std::path::Path;
 use store::export::{self, Export, ImportError};
 
@@ -170,32 +172,65 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
 }
 
 /// Takes out the figures whose quantity our own test declares with another unit or good direction: they would stand
-/// under its name and be none of it. Only tables name tests of ours as they like.
+/// under its name and be none of it. Only tables name tests of ours as they like; one without a column `better` means
+/// the direction of the test.
 fn take_out_declared_otherwise(text: &str, found: &mut Found) {
-    let mut rows = (1..).zip(text.lines());
+    let first = text.lines().next().unwrap_or_default().to_ascii_lowercase();
+    let says_better = first.contains("better");
+    let mut told = Vec::new();
     for one in &mut found.figures {
         let Some(case) = one.ours.as_ref().and_then(|ours| own(ours, one.copies)) else {
             continue;
         };
-        let otherwise = |figure: &mut Figure| {
+        let declared = |figure: &Figure| {
             let mut metrics = case.metrics.iter();
-            let declared = metrics.find(|metric| metric.quantity == figure.quantity);
-            declared.is_some_and(|own| (own.unit, own.better) != (figure.unit, figure.better))
+            metrics.find(|metric| metric.quantity == figure.quantity)
+        };
+        for figure in one.values.iter_mut().filter(|_| !says_better) {
+            figure.better = declared(figure).map_or(figure.better, |own| own.better);
+        }
+        let otherwise = |figure: &mut Figure| {
+            declared(figure)
+                .is_some_and(|own| (own.unit, own.better) != (figure.unit, figure.better))
         };
         for figure in one.values.extract_if(.., otherwise) {
-            let quantity = &figure.quantity;
-            let words = [one.test.as_str(), quantity, figure.unit.key()];
-            let row = rows.find(|(_, row)| words.iter().all(|word| row.contains(word)));
+            let line = line_of(text, &one.test, &figure, &told);
+            told.push(line);
+            let said = |unit: Unit, better: Better| {
+                let better = match better {
+                    Better::Higher => "higher",
+                    Better::Lower => "lower",
+                };
+                format!("{}, {better} is better", unit.key())
+            };
+            let ours = declared(&figure).map(|own| said(own.unit, own.better));
             found.left_out.push(LeftOut {
-                line: row.map_or(1, |(line, _)| line),
+                line,
                 what: format!(
-                    "kurabe's test `{}` has `{quantity}` in another unit, or with another good direction",
-                    one.test
+                    "kurabe's test `{}` has `{}` in {}; this row has {}",
+                    one.test,
+                    figure.quantity,
+                    ours.unwrap_or_default(),
+                    said(figure.unit, figure.better)
                 ),
             });
         }
     }
     found.figures.retain(|one| !one.values.is_empty());
+}
+
+/// The first line whose cells hold all of a figure, of those that were not told yet; 1 where there is none.
+fn line_of(text: &str, test: &str, figure: &Figure, told: &[usize]) -> usize {
+    let words = [test, &figure.quantity, figure.unit.key()];
+    let holds = |line: &str| {
+        let cells = line.split([',', ';', '\t']);
+        let cells: Vec<&str> = cells.map(|cell| cell.trim_matches([' ', '"'])).collect();
+        let has_value = || cells.iter().any(|cell| cell.parse() == Ok(figure.value));
+        words.iter().all(|word| cells.contains(word)) && has_value()
+    };
+    let mut lines = (1..).zip(text.lines());
+    let found = lines.find(|(at, line)| !told.contains(at) && holds(line));
+    found.map_or(1, |(at, _)| at)
 }
 
 impl Texts {

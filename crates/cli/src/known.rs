@@ -65,7 +65,7 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// Refuses levels of figures that are in no unit of them, and what [`Known::check`] refuses.
+    /// Refuses a level in a unit that its figure never has, and what [`Known::check`] refuses.
     pub(crate) fn check_levels<'n>(
         &self,
         doing: &str,
@@ -78,7 +78,11 @@ impl<'a> Known<'a> {
                 continue;
             }
             let (level, figure) = (&one.level.text, &one.figure);
-            let units: Vec<&str> = units.iter().map(|unit| unit.key()).collect();
+            let key = |unit: &Unit| match unit {
+                Unit::Number => "plain numbers",
+                unit => unit.key(),
+            };
+            let units: Vec<&str> = units.iter().map(key).collect();
             let what = format!(
                 "{doing}: `{level}` is no level of `{figure}`, which is in {}",
                 units.join(" or ")
@@ -98,6 +102,7 @@ impl<'a> Known<'a> {
         let declared = declared.filter(|(quantity, _)| asked(quantity));
         let mut units: Vec<Unit> = declared.map(|&(_, unit)| unit).collect();
         if units.is_empty() {
+            // What no metric declares and is a figure all the same: the mode of a latency, or an index.
             let is_time = name.quantity.is_some();
             units.push(if is_time {
                 Unit::Nanoseconds
@@ -214,7 +219,7 @@ mod tests {
         check("unixbench@1 >= 1500", "");
         check("storage.randread-4k:iops >= 5 ms", "in ops_per_s");
         check("storage.randread-4k:lat_ns_mode <= 5 IOPS", "in ns");
-        check("unixbench@1 >= 5 ms", "in number");
+        check("unixbench@1 >= 5 ms", "in plain numbers");
         check("os.pip >= 5", "os.pip");
     }
 }

@@ -1,11 +1,12 @@
 //! `kurabe clean`: removes work directories that killed runs left behind, and files that they were about to remove, and
-//! nothing else.
+//! nothing else. Files that they were writing to are named and stay: nobody can tell whose what is in them is.
 
 use crate::args::CleanArgs;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
 use anyhow::Context as _;
+use dialects::printable::{quoted, said};
 use engine::consent::was_left_by_killed;
 use engine::workdir::{self, Stale};
 use std::collections::BTreeSet;
@@ -61,11 +62,11 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
         store.forget_work_dirs(|dir| matches!(dir.try_exists(), Ok(false)))?;
     }
     for path in &half_written {
-        let name = dialects::printable::quoted(&path.display().to_string());
+        let name = quoted(&path.display().to_string());
         output::say(&format!(
             "left alone {}: a killed run was writing to it, and nobody can tell what was written since; `rm -- {name}` \
              removes it",
-            path.display()
+            said(&path.display().to_string())
         ));
     }
     if found.is_empty() && files.is_empty() && half_written.is_empty() {
@@ -109,7 +110,7 @@ fn stale(here: &Path, store: Option<&Store>) -> anyhow::Result<Vec<Stale>> {
     Ok(found)
 }
 
-/// Entries of a directory that are looked at.
+/// Entries of a directory that are looked at: a directory of mails must not make this wait.
 const LOOKED_AT: usize = 10_000;
 
 /// Files that killed runs were writing to: in `here`, and those that runs name whose directories are stale.

@@ -42,7 +42,7 @@ fn all(context: &Context, dir: &Path, of_others: bool) -> anyhow::Result<()> {
     }
     let place = directory::refuse_strangers_to_new(dir, OPTION, of_others)?;
     if !place.is_dir() {
-        let hint = "name a directory, which is made where it is not there";
+        let hint = "name a directory, or a new one in a directory in which you may write";
         std::fs::create_dir(&place).map_err(|error| refused(dir, &error, Some(hint)))?;
     }
     let named = |id: &str| -> anyhow::Result<[PathBuf; 2]> {

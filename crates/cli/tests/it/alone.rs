@@ -8,11 +8,12 @@ use std::process::{Child, Command, Stdio};
 const LONG: [&str; 4] = ["run", "os.pipe", "--passes", "100"];
 const SHORT: [&str; 4] = ["run", "os.pipe", "--passes", "1"];
 
-/// Starts a run that goes on until it is ended, and waits until it measures.
+/// Starts a run that goes on until it is ended, and waits until it measures and is kept.
 fn measuring(bed: &Bed) -> Child {
     let before = runs(bed);
     let child = bed.start(&LONG);
     eventually(60, || runs(bed) > before);
+    eventually(60, || bed.listed().len() > before);
     child
 }
 

@@ -224,15 +224,20 @@ fn a_row_is_no_figure_of_a_test_that_declares_another_unit_for_it() {
     let head = "test,quantity,unit,better,estimate";
     let rows = "os.pipe,ops_per_s,ns,lower,5\nos.pipe,ops_per_s,ops_per_s,lower,5\n";
     write(&bed, "bad.csv", format!("{head}\n{rows}"));
-    let other = "has `ops_per_s` in another unit, or with another good direction";
+    let other = "has `ops_per_s` in ops_per_s, higher is better; this row has ns, lower is better";
     bed.run(&["import", "bad.csv"])
         .code(2)
         .err_has(&["line 2: kurabe's test `os.pipe` ", other]);
-    let both = format!("{head}\n{rows}os.pipe,ops_per_s,ops_per_s,higher,7\n");
+    let both = format!("{head}\nos.pipe,ops_per_s,ops_per_s,higher,7\n{rows}");
     write(&bed, "both.csv", both);
     bed.run(&["import", "both.csv", "--label", "both"])
         .code(0)
-        .err_has(&["line 2", "line 3", "1 figure of"]);
+        .err_has(&["line 3", "line 4", "1 figure of"]);
+    // Without a column for it the direction is that of the test.
+    let silent = "test,quantity,unit,estimate\nmemory.latency-1m,ns_per_load,ns,9\nos.pipe,ops_per_s,ops_per_s,7\n";
+    write(&bed, "silent.csv", silent);
+    let silent = bed.run(&["import", "silent.csv"]).code(0);
+    assert!(!silent.err.contains("kurabe's test"), "{}", silent.err);
     // What kurabe prints has no column that an import asks about.
     let csv = bed.run(&["show", "both", "--format", "csv"]).code(0).out;
     write(&bed, "own.csv", csv);

@@ -38,13 +38,15 @@ pub(super) fn read(line: &str, is_whole: bool) -> Line {
     }
 }
 
-/// Whether these are the first fields of a line of 1.03: rates and shares behind the size of a file.
+/// Whether these are the first fields of a line of 1.03: rates and shares of at least two phases behind the size of a
+/// file.
 fn is_part_of_old(fields: &[&str]) -> bool {
     let size = fields[1].split(':').next().unwrap_or_default();
-    let (first, last) = (4, 26);
-    (first..=last).contains(&fields.len())
+    let pairs = || fields[2..].chunks_exact(2);
+    (6..27).contains(&fields.len())
         && is_size(size)
-        && fields[2..].iter().all(|field| cell(field).is_some())
+        && size.ends_with(['M', 'G'])
+        && pairs().all(|pair| cell(pair[0]).is_some() && cpu_percent(pair[1]).is_some())
 }
 
 /// `name,size,` and a rate and a CPU share per phase, the number of files before the seventh.

@@ -164,7 +164,7 @@ impl Tables {
             self.state = State::Outside;
         } else if next[0] == "Concurrency" {
             self.copies = next[1].parse().ok().filter(|copies| *copies > 0);
-        } else if line.split_whitespace().any(|word| word == "%CP") {
+        } else if next[0] == "Machine" || line.matches("%CP").count() > 1 {
             self.state = Headings::of(line).map_or(State::Outside, State::Row);
             if matches!(self.state, State::Outside) {
                 left_out.push(not_read(at));

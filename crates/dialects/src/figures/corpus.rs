@@ -14,6 +14,7 @@ fn is_same(one: &Told, other: &Told) -> bool {
     is_named && (one.0, &one.1, one.2) == (other.0, &other.1, other.2) && is_near(one, other)
 }
 
+/// Whether it is the same value: of a rate that follows from a count and a time, up to their last digits.
 fn is_near(one: &Told, other: &Told) -> bool {
     let of_mean = if one.3 == "lat_ns_mean" { 5000.0 } else { 0.0 };
     let share = if one.3 == "ops_per_s" { 2e-3 } else { 1e-3 };

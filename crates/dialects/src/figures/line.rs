@@ -107,11 +107,11 @@ pub fn amount(text: &str) -> Option<(f64, &str)> {
     plain.then_some((value, text[digits..].trim_start()))
 }
 
-/// Whether a line may be the rest of a number that a narrow window or a mail broke. No program that is read here begins
-/// a line of results with a number and says nothing behind it that is known.
+/// Whether a line may be the rest of a number that a narrow window or a mail broke: it begins as a number goes on.
 pub fn goes_on(line: &str) -> bool {
-    line.trim_start()
-        .starts_with(|c: char| c.is_ascii_digit() || c == '.')
+    let line = line.trim_start();
+    let rest = line.strip_prefix('.').unwrap_or(line);
+    rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether every comma stands where thousands end: `0,934` is a number of a country where that is less than one.

@@ -93,7 +93,7 @@ fn read(text: &str) -> Found {
     let unknown = names.iter().filter(|name| !known(name));
     found.left_out.extend(unknown.map(|name| LeftOut {
         line: 1,
-        what: format!("the column `{name}`: how a figure was measured is a column `{PARAM}{name}`"),
+        what: format!("the column `{name}` is not read; where it says how a figure was measured, `{PARAM}{name}` is"),
     }));
     let mut outputs: HashMap<String, usize> = HashMap::new();
     let mut taken = Taken::default();
@@ -376,7 +376,7 @@ mod tests {
             .iter()
             .map(|left| (left.line, &*left.what))
             .collect();
-        let what = "the column `depth`: how a figure was measured is a column `param.depth`";
+        let what = "the column `depth` is not read; where it says how a figure was measured, `param.depth` is";
         assert_eq!((told, found.figures.len()), (vec![(1, what)], 1));
     }
 

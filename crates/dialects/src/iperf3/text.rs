@@ -125,7 +125,9 @@ impl<'a> Reading<'a> {
 
     fn line(&mut self, at: usize, line: &'a str, left_out: &mut Vec<LeftOut>) {
         let params = &mut self.test.params;
-        if line.contains("Connecting to host ") {
+        if line.contains("iperf Done.") {
+            self.in_summary = false;
+        } else if line.contains("Connecting to host ") {
             self.test.side = Some(Side::Client);
         } else if line.contains("Server listening on ")
             || line.contains("Accepted connection from ")
@@ -338,9 +340,15 @@ fn head(line: &str) -> Option<(bool, &str, Role, &str)> {
     None
 }
 
-/// Whether it begins as a row of the summary does, whatever follows; those of the warm-up do not count.
+/// Whether it begins as a row of the summary does, with the number of a stream or the sum, whatever follows; those of
+/// the warm-up do not count, and neither does how many datagrams were sent.
 fn begins_a_row(line: &str) -> bool {
-    line.trim_start().starts_with('[') && !is_headings(line) && !line.contains("(omitted)")
+    let Some(rest) = line.trim_start().strip_prefix('[') else {
+        return false;
+    };
+    let name = rest.split(']').next().unwrap_or_default().trim();
+    let is_stream = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    (is_stream || name == "SUM") && !line.contains("(omitted)") && !line.ends_with(" datagrams")
 }
 
 /// `[  5]   0.00-10.00  sec  1.10 GBytes   945 Mbits/sec   12             sender`, with one blank or many between.

@@ -250,8 +250,8 @@ fn named(job: &Job, place: &Place, permit: &Permit, create: bool) -> Result<Test
     let size = job.size.unwrap_or(length);
     if size > length || length < job.block_bytes {
         return Err(WorkError::Unsupported(format!(
-            "`{}` has {length} bytes, and {} are asked for: what this run may not make anew is not made longer; remove \
-             it if nobody needs it, or ask for less",
+            "`{}` has {length} bytes, and {} are asked for: what this run may not make anew is not made longer\n\
+             hint: ask for less, or name another file; where nobody needs this one, remove it",
             path.display(),
             size.max(job.block_bytes)
         )));

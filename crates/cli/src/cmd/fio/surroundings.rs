@@ -14,18 +14,27 @@ pub(crate) struct Machine;
 /// The reader's own limit; a file larger than this is no job file.
 const JOB_FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// All that comes, where it is no more than a job file may be.
+fn whole(from: impl Read) -> Result<String, String> {
+    let mut text = String::new();
+    from.take(JOB_FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| error.to_string())?;
+    if text.len() as u64 > JOB_FILE_BYTES_MAX {
+        return Err(format!("it has more than {JOB_FILE_BYTES_MAX} bytes"));
+    }
+    Ok(text)
+}
+
 impl Surroundings for Machine {
     fn read(&self, path: &str) -> Result<String, String> {
         if path == "-" {
-            let stdin = std::io::stdin().take(JOB_FILE_BYTES_MAX);
-            return std::io::read_to_string(stdin).map_err(|error| error.to_string());
+            return whole(std::io::stdin());
         }
         // What a shell puts in the place of `<(command)` is read once, as standard input is.
         let is_pipe = std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
         if is_pipe {
-            let read = std::fs::File::open(path)
-                .and_then(|pipe| std::io::read_to_string(pipe.take(JOB_FILE_BYTES_MAX)));
-            return read.map_err(|error| error.to_string());
+            return whole(std::fs::File::open(path).map_err(|error| error.to_string())?);
         }
         read_capped(Path::new(path), JOB_FILE_BYTES_MAX).map_err(|error| format!("{error:#}"))
     }

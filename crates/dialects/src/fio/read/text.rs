@@ -68,6 +68,8 @@ struct Open {
     direction: Option<&'static str>,
     /// Whose percentiles follow, and their unit.
     percentiles: Option<(Kind, f64)>,
+    /// Whether percentiles follow that are none of these: of one priority.
+    skips_percentiles: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -141,6 +143,7 @@ impl Reader<'_> {
             },
             direction: None,
             percentiles: None,
+            skips_percentiles: false,
         });
     }
 
@@ -242,10 +245,11 @@ impl Open {
         if let Some(rest) = line.strip_prefix('|') {
             return self.percentile_line(rest);
         }
-        if goes_on(line) {
+        if goes_on(line) && !self.job.is_whole {
             return false;
         }
         self.percentiles = None;
+        self.skips_percentiles = line.contains(" percentiles (");
         let Some((head, rest)) = line.split_once(':') else {
             return line.is_empty() || self.job.is_whole;
         };
@@ -272,7 +276,9 @@ impl Open {
                 };
                 self.latency_line(kind, [second, words.next()], rest, is_whole)
             }
-            "bw" | "iops" | "Description" | "fsync/fdatasync/sync_file_range" => true,
+            "bw" | "iops" | "high" | "low" | "Description" | "fsync/fdatasync/sync_file_range" => {
+                true
+            }
             _ => self.job.is_whole,
         }
     }
@@ -363,7 +369,7 @@ impl Open {
     /// `  1.00th=[  330],  5.00th=[  338], ...`.
     fn percentile_line(&mut self, rest: &str) -> bool {
         let Some((kind, unit)) = self.percentiles else {
-            return self.job.is_whole;
+            return self.job.is_whole || self.skips_percentiles;
         };
         let parts = rest.split(',').map(str::trim);
         let found: Option<Vec<(f64, u64)>> = parts

@@ -18,7 +18,6 @@ fn found(job: &Job, length: impl Fn(&str) -> Option<u64>) -> Vec<Found> {
     let of = |path: &String| Found {
         length_bytes: length(path),
         room_bytes: Some((1 << 20) + 1000),
-        is_other: false,
         ..nowhere(path).unwrap()
     };
     job.target.files.iter().map(of).collect()

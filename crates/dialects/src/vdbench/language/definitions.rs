@@ -141,15 +141,18 @@ impl Definitions {
             .into_iter()
             .map(|pair| self.setting(kind, pair))
             .collect::<Result<Vec<_>, Error>>()?;
-        let twice = (1..).zip(&settings).find(|(at, setting)| {
-            let same = |other: &Setting| other.word.name == setting.word.name;
-            settings[*at..].iter().any(same)
+        let carried_out = |setting: &&Setting| matches!(setting.word.status, Status::Done);
+        let twice = settings.iter().enumerate().find(|(at, setting)| {
+            let mut before = settings[..*at].iter().filter(carried_out);
+            before.any(|other| other.word.name == setting.word.name)
         });
         if let Some((_, setting)) = twice {
-            return Err(Error::Syntax {
-                place: setting.place.clone(),
-                what: format!("`{}` stands twice in this line", setting.word.name),
-            });
+            let what = format!(
+                "`{}` stands twice in this line, by this name or another one of it",
+                setting.word.name
+            );
+            let place = setting.place.clone();
+            return Err(Error::Syntax { place, what });
         }
         if kind == Kind::General {
             merge(&mut self.general, settings);

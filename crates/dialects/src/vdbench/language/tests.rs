@@ -447,7 +447,7 @@ fn what_is_wrong_names_its_file_its_line_and_what_was_expected() {
     check(
         "iorate=max",
         "format=(no,yes)",
-        "`format=(no,yes)` is refused: `no` makes nothing",
+        "`format=(no,yes)` is refused: `no` stands alone",
     );
     check(
         "iorate=max",

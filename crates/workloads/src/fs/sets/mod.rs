@@ -91,11 +91,12 @@ fn bytes(work: &FileWork) -> u64 {
 
 /// Refuses file sets for which there is no room together: those of one file system.
 pub fn check_space(work: &FileWork) -> Result<(), String> {
-    if work.format.before == Before::Nothing {
-        return Ok(());
-    }
     let mut systems: BTreeMap<u64, (&Path, u64)> = BTreeMap::new();
-    for set in &work.sets {
+    for (number, set) in (0..).zip(&work.sets) {
+        let part = make::asked(&work.format).unwrap_or_else(|| make::needed(work, number));
+        if part < make::Part::All {
+            continue;
+        }
         // A directory that is gone is told of where it is opened.
         let Ok(found) = set.anchor.metadata() else {
             continue;

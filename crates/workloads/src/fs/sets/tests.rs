@@ -348,7 +348,8 @@ fn operations_that_arrive_are_counted_from_then_and_keep_their_rate() {
         (lat.count(), finish.latencies["late"].count()),
         (resp.count(), resp.count())
     );
-    assert!((1..=151).contains(&lat.count()), "{}", lat.count());
+    // On a busy machine the end is seen some milliseconds late.
+    assert!((1..=180).contains(&lat.count()), "{}", lat.count());
     let mean =
         |latencies: &engine::recorder::Latencies| model::latency::mean(&latencies.pairs()).unwrap();
     assert!(

@@ -90,15 +90,15 @@ pub static LIMITS: &[Limit] = &[
         Kind::Rd,
         "fwdrate",
         |v| has(v, &["curve"]),
-        "curves are of storages",
+        "`curve` is for storages",
         Some("`fwdrate=max` says what there is to share, and `fwdrate=(100,200)` are rates"),
     ),
     refused(
         Kind::Rd,
         "format",
         |v| has(v, &["no"]) && v.words().is_some_and(|words| words.len() > 1),
-        "`no` makes nothing, and the words beside it make something",
-        Some("leave one of them out"),
+        "`no` stands alone",
+        Some("leave it out, or the words beside it"),
     ),
     noted(
         Kind::Rd,
