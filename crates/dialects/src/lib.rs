@@ -15,6 +15,8 @@ pub mod dbench;
 pub mod familiar;
 pub mod figures;
 pub mod fio;
+#[cfg(test)]
+mod fuzzing;
 mod iperf3;
 mod mbw;
 mod pgbench;

@@ -11,21 +11,8 @@ mod readers;
 use self::machine::Machine;
 use super::*;
 use crate::fio::{options, output};
+use crate::fuzzing::{self, corpus};
 use model::rng::Rng;
-
-/// Every file in a directory of the fuzzer's corpus, sorted, so that a seed means the same everywhere.
-fn corpus(directory: &str) -> Vec<String> {
-    let path = format!("{}/../../{directory}", env!("CARGO_MANIFEST_DIR"));
-    let mut paths: Vec<_> = std::fs::read_dir(path)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths
-        .into_iter()
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect()
-}
 
 /// Words that take a parser into its corners.
 const WORDS: &[&str] = &[
@@ -118,19 +105,10 @@ fn mutate(rng: &mut Rng, seeds: &[String], names: &[&str]) -> String {
     text.into_iter().collect()
 }
 
-/// How many inputs, and how many of them were accepted; a mutator that only breaks texts tests little.
 fn feed(seed: u64, default: u64, seeds: &[String], mut accepts: impl FnMut(&str) -> bool) {
-    let inputs = std::env::var("KURABE_FUZZ_INPUTS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(default);
     let names: Vec<&str> = options::all().flat_map(options::OptionDef::names).collect();
     let mut rng = Rng::new(seed);
-    let accepted = (0..inputs)
-        .filter(|_| accepts(&mutate(&mut rng, seeds, &names)))
-        .count();
-    println!("{inputs} inputs, {accepted} accepted");
-    assert!(accepted > 0 && u64::try_from(accepted).unwrap() < inputs);
+    fuzzing::feed(default, || accepts(&mutate(&mut rng, seeds, &names)));
 }
 
 fn holds(plan: Result<Plan, Error>) -> bool {

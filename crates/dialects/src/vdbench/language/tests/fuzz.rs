@@ -4,6 +4,7 @@
 //! coverage-guided target in `fuzz/` asks the same.
 
 use super::*;
+use crate::fuzzing::{self, corpus};
 use model::rng::Rng;
 
 const WORDS: &[&str] = &[
@@ -37,22 +38,6 @@ const WORDS: &[&str] = &[
     "format=(yes,only)",
     "((((((((((",
 ];
-
-fn seeds() -> Vec<String> {
-    let path = format!(
-        "{}/../../fuzz/corpus/vdbench_parameters",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let mut paths: Vec<_> = std::fs::read_dir(path)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths
-        .into_iter()
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect()
-}
 
 fn mutated(rng: &mut Rng, seeds: &[String]) -> String {
     let mut text: Vec<char> = seeds[rng.index(seeds.len())].chars().collect();
@@ -95,18 +80,9 @@ fn holds(text: &str) -> bool {
 
 #[test]
 fn random_parameter_files_are_survived() {
-    let inputs = std::env::var("KURABE_FUZZ_INPUTS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(400);
-    let (seeds, mut rng) = (seeds(), Rng::new(11));
-    let accepted = (0..inputs)
-        .filter(|_| holds(&mutated(&mut rng, &seeds)))
-        .count();
-    assert!(
-        accepted > 0 && accepted < inputs,
-        "{accepted} of {inputs} accepted"
-    );
+    let seeds = corpus("fuzz/corpus/vdbench_parameters");
+    let mut rng = Rng::new(11);
+    fuzzing::feed(400, || holds(&mutated(&mut rng, &seeds)));
 }
 
 #[test]
