@@ -101,6 +101,17 @@ impl Round {
     }
 }
 
+impl Round {
+    /// Notes the intervals that have ended.
+    fn look(&mut self, now: u64) {
+        if self.warm_until.is_none() {
+            let tasks = self.together.tasks.iter();
+            let all = tasks.flat_map(|doing| doing.tallies.iter().map(AsRef::as_ref));
+            self.intervals.look(now, self.is_over, || Sum::of(all));
+        }
+    }
+}
+
 impl Body for Round {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         if self.me.part() == 0 {
@@ -118,11 +129,7 @@ impl Body for Round {
                 self.together.stop.store(true, Ordering::Release);
                 self.is_over = true;
             }
-            if self.warm_until.is_none() {
-                let tasks = self.together.tasks.iter();
-                let all = tasks.flat_map(|doing| doing.tallies.iter().map(AsRef::as_ref));
-                self.intervals.look(now, self.is_over, || Sum::of(all));
-            }
+            self.look(now);
             let all = self.team.done();
             let done = all - self.seen;
             let is_warm = self.warm_until.is_some_and(|until| now >= until);
@@ -161,6 +168,9 @@ impl Body for Round {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         self.together.stop.store(true, Ordering::Release);
+        // Whoever ends the round may be a moment ahead of its last look.
+        self.is_over = true;
+        self.look(monotonic());
         let mut finish = Finish {
             series: self.intervals.series(&self.work),
             ..Finish::default()
