@@ -12,7 +12,7 @@ mod layout;
 
 pub use crate::job::Arrivals;
 pub use crate::pattern::Blocks;
-pub use check::{DEPTH_MAX, DIRECTORIES_MAX, FILES_MAX, THREADS_MAX};
+pub use check::DEPTH_MAX;
 
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// What one case does: tasks on sets, all at the same time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileWork {
-    /// The sets. Those of one anchor are described alike, and stand there once.
+    /// The sets, each at an anchor of its own.
     pub sets: Vec<FileSet>,
     /// The tasks; none where the sets are only made.
     pub tasks: Vec<FileTask>,

@@ -1,6 +1,6 @@
 //! What programs do to the names in a directory, each one system call relative to a handle of the directory: the kernel
 //! looks up one name and not a whole path, and nothing above the directory can be changed under it. No operation
-//! allocates, and none follows a link in the place of the name.
+//! allocates, and none but [`Folder::access`] follows a link in the place of the name.
 //!
 //! Reading, writing and syncing an open file are std's own single calls ([`std::os::unix::fs::FileExt`],
 //! [`File::sync_all`]); here they only get the name of their operation.

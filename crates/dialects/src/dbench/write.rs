@@ -50,11 +50,12 @@ pub fn report_text(run: &Run) -> String {
         .iter()
         .filter(|case| case.workload == WORKLOAD)
     {
-        let rounds = run.rounds.iter().filter(|round| round.case == case.id);
-        let rounds = rounds.filter_map(|round| match &round.outcome {
-            Outcome::Done(measured) => Some(measured),
-            Outcome::Failed(_) => None,
-        });
+        let rounds = run
+            .rounds_of(&case.id)
+            .filter_map(|round| match &round.outcome {
+                Outcome::Done(measured) => Some(measured),
+                Outcome::Failed(_) => None,
+            });
         let rounds: Vec<&Measured> = rounds.collect();
         let rate = summaries
             .iter()

@@ -8,11 +8,11 @@ use crate::units::Nanos;
 /// The most levels of directories.
 pub const DEPTH_MAX: u32 = 64;
 /// The most directories of a set: their states are held in memory.
-pub const DIRECTORIES_MAX: u64 = 10_000_000;
+const DIRECTORIES_MAX: u64 = 10_000_000;
 /// The most files of a set: their states are held in memory.
-pub const FILES_MAX: u64 = 32_000_000;
+const FILES_MAX: u64 = 32_000_000;
 /// The most threads of all tasks of a case.
-pub const THREADS_MAX: u32 = 4000;
+const THREADS_MAX: u32 = 4000;
 /// The largest read or write.
 const TRANSFER_MAX: u64 = 64 << 20;
 /// The largest mean of a Poisson distribution: a draw takes as many steps.

@@ -1,7 +1,6 @@
 //! How many directories, files and bytes a set has, and how large each file is.
 
 use super::{FileSet, FileSizes, FileSpread};
-use crate::num::approx;
 use crate::rng::Rng;
 
 /// Sizes are drawn from this sequence: the same in every run, so that runs stand on the same set.
@@ -109,17 +108,6 @@ impl FileSet {
         match &self.sizes {
             FileSizes::Split(parts) => parts.iter().map(|part| part.0).max().unwrap_or(0),
             FileSizes::Around(mean) => mean.saturating_mul(2).saturating_sub(1),
-        }
-    }
-
-    /// The mean size, as it is declared.
-    pub fn size_mean(&self) -> f64 {
-        match &self.sizes {
-            FileSizes::Split(parts) => {
-                let each = parts.iter().map(|(size, share)| approx(*size) * share);
-                each.sum::<f64>() / 100.0
-            }
-            FileSizes::Around(mean) => approx(*mean),
         }
     }
 }

@@ -215,28 +215,10 @@ pub(super) fn work_place(cases: &[Case<'_>], consent: &Consent) -> anyhow::Resul
         Work::Files(_) => Vec::new(),
     });
     let mut files = luns.filter(|lun| !names_device(lun));
-    let beside = files.next().and_then(|lun| {
-        let parent = Path::new(lun).parent()?;
-        let is_here = parent.as_os_str().is_empty();
-        Some(if is_here {
-            PathBuf::from(".")
-        } else {
-            parent.to_owned()
-        })
-    });
-    let beside = beside
-        .or(anchor)
-        .map(|beside| directory::refuse_strangers(&beside, OPTION_OF_VDBENCH, consent))
-        .transpose()?;
-    let places = [beside, Some(".".into()), Some(std::env::temp_dir())];
-    let mut found = places
-        .into_iter()
-        .flatten()
-        .map(|place| Directory::look(Some(&place), OPTION_OF_VDBENCH, consent));
-    let first = found
+    let first = files
         .next()
-        .context("find a place for the work directory")?;
-    first.or_else(|error| found.find_map(Result::ok).ok_or(error))
+        .and_then(|lun| directory::parent(Path::new(lun)));
+    Directory::look_beside(first.or(anchor).as_deref(), OPTION_OF_VDBENCH, consent)
 }
 
 /// Refuses files that would together take more room than they may.

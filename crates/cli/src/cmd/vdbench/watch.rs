@@ -4,13 +4,11 @@ use super::cases::Case;
 use super::results;
 use crate::output;
 use crate::session::Onlooker;
-use dialects::vdbench::output::{Label, begins, headings, line, time_of_day};
+use dialects::vdbench::output::{Label, begins, from_start, headings, line, time_of_day};
 use jiff::tz::TimeZone;
-use model::num::approx;
 use model::plan::CaseId;
 use model::record::{CopyRecord, Round, Run};
 use model::units::{Nanos, UnixNanos};
-use std::fmt::Write as _;
 
 /// Looks on, and prints.
 pub(super) struct Watch<'a> {
@@ -118,16 +116,7 @@ impl Onlooker for Watch<'_> {
         if let Some((label, _, row)) = &execution.average {
             text.push_str(&line(*label, now, row, &self.zone));
         }
-        if let Some((mean, p50, p99)) = &execution.from_start {
-            let ms = |ns: f64| ns / 1e6;
-            let _ = writeln!(
-                text,
-                "* from the intended start: mean {:.3} ms, median {:.3} ms, 99th percentile {:.3} ms",
-                ms(mean.mean_ns),
-                ms(approx(*p50)),
-                ms(approx(*p99))
-            );
-        }
+        text.push_str(&from_start(&execution));
         text.push('\n');
         self.print(&text);
     }

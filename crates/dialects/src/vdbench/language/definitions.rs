@@ -4,7 +4,7 @@
 use super::error::Error;
 use super::text::{Line, Pair};
 use super::value::Value;
-use super::words::{self, Kind, Sought, Status, Word};
+use super::words::{self, Kind, Sought, Status, Takes, Word};
 use super::{DEFINITIONS_MAX, Remark};
 use crate::fio::Place;
 use std::collections::BTreeMap;
@@ -269,6 +269,10 @@ impl Definitions {
             });
         }
         self.remark(kind, word, &value, &place);
+        let value = match word.takes {
+            Takes::Choice(_) | Takes::Choices(_) => value.lowered(),
+            _ => value,
+        };
         Ok(Setting { place, word, value })
     }
 
@@ -290,7 +294,7 @@ impl Definitions {
 }
 
 /// Adds settings, or puts them in the place of earlier ones: the last one counts.
-fn merge(all: &mut Vec<Setting>, more: Vec<Setting>) {
+pub(super) fn merge(all: &mut Vec<Setting>, more: Vec<Setting>) {
     for setting in more {
         all.retain(|own| own.word.name != setting.word.name);
         all.push(setting);

@@ -179,9 +179,7 @@ fn overrule(
         .iter_mut()
         .filter(|one| one.kind == Kind::Rd)
     {
-        run.settings
-            .retain(|own| own.word.name != setting.word.name);
-        run.settings.push(setting.clone());
+        definitions::merge(&mut run.settings, vec![setting.clone()]);
     }
     Ok(())
 }

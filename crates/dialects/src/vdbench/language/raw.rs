@@ -84,15 +84,10 @@ pub(super) fn named<'d>(
 ) -> Result<Vec<&'d Definition>, Error> {
     let mut found: Vec<&Definition> = Vec::new();
     for pattern in value.words().unwrap_or_default() {
-        let before = found.len();
         let mut any = false;
         for one in definitions.of(kind).filter(|one| means(pattern, &one.name)) {
             any = true;
-            if !found[..before]
-                .iter()
-                .chain(&found[before..])
-                .any(|other| other.name == one.name)
-            {
+            if !found.iter().any(|other| other.name == one.name) {
                 found.push(one);
             }
         }

@@ -323,7 +323,9 @@ fn formats_say_what_is_there_before() {
     let with = |format: &str| plan(&FILES.replace("format=yes", format));
     for (format, expect, makes_only) in [
         ("format=no", Before::Left, false),
+        ("format=NO", Before::Left, false),
         ("format=restart", Before::Missing, false),
+        ("format=(Yes,ONLY)", Before::Anew, true),
         ("format=(yes,only)", Before::Anew, true),
         ("format=(restart,only)", Before::Missing, true),
         ("format=clean", Before::Nothing, true),

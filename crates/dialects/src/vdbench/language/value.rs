@@ -80,6 +80,14 @@ impl Value {
         }
     }
 
+    /// The same in lowercase.
+    pub(super) fn lowered(self) -> Self {
+        match self {
+            Self::One(word) => Self::One(word.to_ascii_lowercase()),
+            Self::Many(list) => Self::Many(list.into_iter().map(Self::lowered).collect()),
+        }
+    }
+
     /// All of its words, one level deep; `None` where a list stands in it.
     pub(super) fn words(&self) -> Option<Vec<&str>> {
         match self {

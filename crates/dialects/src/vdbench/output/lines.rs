@@ -130,20 +130,25 @@ fn execution(of: &Execution<'_>, zone: &TimeZone, with_intervals: bool) -> Strin
     if let Some((label, at, row)) = &of.average {
         text.push_str(&line(*label, *at, row, zone));
     }
-    if let Some((mean, p50, p99)) = &of.from_start {
-        let ms = |ns: f64| ns / 1e6;
-        let _ = writeln!(
-            text,
-            "* from the intended start: mean {:.3} ms, median {:.3} ms, 99th percentile {:.3} ms",
-            ms(mean.mean_ns),
-            ms(model::num::approx(*p50)),
-            ms(model::num::approx(*p99))
-        );
-    }
+    text.push_str(&from_start(of));
     if let Some(why) = &of.failed {
         let _ = writeln!(text, "* {}", crate::printable::printable(why));
     }
     text
+}
+
+/// The line of times from the intended starts; empty where operations had none.
+pub fn from_start(of: &Execution<'_>) -> String {
+    let line = of.from_start.as_ref().map(|(mean, p50, p99)| {
+        let ms = |ns: f64| ns / 1e6;
+        format!(
+            "* from the intended start: mean {:.3} ms, median {:.3} ms, 99th percentile {:.3} ms\n",
+            ms(mean.mean_ns),
+            ms(model::num::approx(*p50)),
+            ms(model::num::approx(*p99))
+        )
+    });
+    line.unwrap_or_default()
 }
 
 /// What `summary.html` holds: every interval that was kept.

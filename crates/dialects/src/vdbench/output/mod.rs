@@ -12,7 +12,7 @@ mod tests;
 
 pub use flat::flatfile;
 pub use json::json;
-pub use lines::{begins, headings, line, summary, totals, totals_text};
+pub use lines::{begins, from_start, headings, line, summary, totals, totals_text};
 
 use super::language::Run;
 use filerows::FileRow;

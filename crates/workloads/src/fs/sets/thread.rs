@@ -245,7 +245,6 @@ impl Thread {
                 Stepped::Did(nanos) => return Ok(Some(nanos)),
                 Stepped::Over => return Ok(None),
                 Stepped::None { is_busy: true } => {
-                    self.doing().waits.fetch_add(1, Ordering::Relaxed);
                     sys::clock::sleep(BUSY_NS);
                 }
                 Stepped::None { is_busy: false } => {
@@ -256,7 +255,6 @@ impl Thread {
                         Stepped::Over => return Ok(None),
                         Stepped::None { is_busy: true } => {}
                         Stepped::None { is_busy: false } => {
-                            self.doing().waits.fetch_add(1, Ordering::Relaxed);
                             let stopped = || self.stops(member);
                             if !self.together.wait_for_others(before, stopped) {
                                 return Ok(None);

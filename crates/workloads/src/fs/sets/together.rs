@@ -25,8 +25,6 @@ pub(super) struct Doing {
     pub(super) tallies: Vec<Arc<Tally>>,
     /// It has nothing left to do.
     pub(super) is_over: AtomicBool,
-    /// How often a thread found nothing fit and waited.
-    pub(super) waits: AtomicU64,
 }
 
 impl Doing {
@@ -43,7 +41,6 @@ impl Doing {
             schedule,
             tallies: (0..task.threads).map(|_| Arc::default()).collect(),
             is_over: AtomicBool::new(false),
-            waits: AtomicU64::new(0),
         }
     }
 
