@@ -14,6 +14,7 @@ pub use crate::job::Arrivals;
 pub use crate::pattern::Blocks;
 pub use check::DEPTH_MAX;
 
+use crate::job::SyncOn;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -165,8 +166,10 @@ pub struct FileTask {
     pub skew: Option<f64>,
     /// Past the page cache.
     pub direct: bool,
-    /// Every write returns when its data is on the device.
-    pub sync: bool,
+    /// When a write returns.
+    pub sync: SyncOn,
+    /// What a file holds is on the device when it is closed (fsync(2); its time is the close's).
+    pub syncs_on_close: bool,
 }
 
 impl Default for FileTask {
@@ -188,7 +191,8 @@ impl Default for FileTask {
             arrivals: Arrivals::Poisson,
             skew: None,
             direct: false,
-            sync: false,
+            sync: SyncOn::None,
+            syncs_on_close: false,
         }
     }
 }

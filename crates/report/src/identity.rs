@@ -173,7 +173,12 @@ impl Names {
 
     /// A line of a parameter file of vdbench, with names in the place of files.
     fn line_of_vdbench(&mut self, text: &str) -> String {
-        let words = text.split(',').map(|word| match word.split_once('=') {
+        let mut is_quoted = false;
+        let at_comma = |c: char| {
+            is_quoted ^= c == '"';
+            c == ',' && !is_quoted
+        };
+        let words = text.split(at_comma).map(|word| match word.split_once('=') {
             Some((key @ ("lun" | "anchor"), path)) => format!("{key}={}", self.name("path", path)),
             _ => word.to_owned(),
         });
@@ -381,6 +386,9 @@ mod tests {
         let line = "sd=sd1,lun=acme.dat,size=1048576";
         let expect = "sd=sd1,lun=path-1,size=1048576";
         assert_eq!(Names::default().line_of_vdbench(line), expect);
+        let quoted = "sd=sd1,lun=\"acme, inc/db\",size=1";
+        let expect = "sd=sd1,lun=path-1,size=1";
+        assert_eq!(Names::default().line_of_vdbench(quoted), expect);
     }
 
     #[test]

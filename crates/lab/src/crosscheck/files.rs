@@ -155,7 +155,8 @@ struct Line {
 }
 
 /// The phases of bonnie++ that are compared: what they are called here, and the metric with its unit. It does not tell
-/// how fast it stats where that takes less than half a second (fio's `filestat` does), and its seeks are other ones.
+/// how fast it stats where that takes less than half a second (fio's `filestat` does), and it counts removing its file
+/// as seeking.
 const PHASES: [(&str, &str, &str); 7] = [
     ("block write", "fs.bonnie@1:block_write", "bytes_per_s"),
     ("rewrite", "fs.bonnie@1:rewrite", "bytes_per_s"),

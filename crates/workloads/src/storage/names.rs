@@ -13,9 +13,6 @@ use sys::io::names::{Act, Of};
 use sys::loops::failure::Failure;
 use sys::name::Name;
 
-/// What a name takes of a disk beside the bytes of its file.
-const BESIDE_BYTES: u64 = 1 << 10;
-
 /// What the job does to each of its names.
 pub(super) const fn act(job: &Job) -> Act {
     match job.engine {
@@ -63,14 +60,10 @@ pub(super) fn made(job: &Job, place: &Place) -> Result<Of, WorkError> {
     let path = &place.shared_dir;
     let failed = |failure: Failure| crate::os::failed(&failure, path.display());
     let names = &job.names;
-    let bytes = match before(job) {
-        Before::Files => names
-            .bytes
-            .checked_next_multiple_of(4096)
-            .unwrap_or(u64::MAX),
+    let each = space::of_file(match before(job) {
+        Before::Files => names.bytes,
         Before::Nothing | Before::Dirs => 4096,
-    };
-    let each = bytes.saturating_add(BESIDE_BYTES);
+    });
     space::check_round(path, names.count.saturating_mul(each))?;
     let of = Of {
         folder: Folder::open(path).map_err(failed)?,

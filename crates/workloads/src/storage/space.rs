@@ -43,10 +43,27 @@ pub fn taken(dir: &Path, needed: Option<Bytes>) -> Option<Space> {
     })
 }
 
+/// The file system of `dir`, where its free space is what decides.
+pub(crate) fn file_system(dir: &Path) -> Result<FileSystem, WorkError> {
+    sys::probe::file_system(dir)
+        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))
+}
+
+/// What a file takes of a disk beside its bytes: its inode and its name. 256 bytes and 24 on ext4, up to 1 KiB with
+/// what copies of metadata take elsewhere (btrfs).
+const BESIDE_BYTES: u64 = 1 << 10;
+
+/// What a file of so many bytes takes of a disk.
+pub(crate) const fn of_file(bytes: u64) -> u64 {
+    match bytes.checked_next_multiple_of(4096) {
+        Some(whole) => whole.saturating_add(BESIDE_BYTES),
+        None => u64::MAX,
+    }
+}
+
 /// Refuses what a round is to write in `dir` where there is no room for it.
 pub(crate) fn check_round(dir: &Path, needed: u64) -> Result<(), WorkError> {
-    let space = sys::probe::file_system(dir)
-        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
+    let space = file_system(dir)?;
     let room = room(space.free_bytes, space.total_bytes);
     if needed <= room {
         return Ok(());

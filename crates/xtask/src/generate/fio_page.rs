@@ -37,9 +37,9 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
   meets a new file. Ranges that a job gave back are written again before the next job that reads. fio trims devices
   alone; here trims of a file give its blocks back to the file system.
 * A file that somebody else made is neither written to nor made longer; a section whose name or
-  `filename_format` leads out of its directory (`[../x]`) is refused. Directories that are missing on the way to a file
-  are made, as in fio; those in which nothing came to lie go again. The files of all jobs together take half of what is
-  free at most.
+  `filename_format` leads out of its directory (`[../x]`) is refused. Directories that are missing on the way to a
+  `filename` are made, as in fio; those in which nothing came to lie go again. The files of all jobs together take half
+  of what is free at most.
 * `verify_only`, and `verify` of a job that only reads, want files that are there. fio makes them, and finds them wrong.
 * The header of `verify` is fio's, and either checks what the other wrote, but for `verify=sha512`: fio 3.33 keeps no
   checksum there, and finds no damage (a byte that was changed inside of such a block passes). Here it is the real one;

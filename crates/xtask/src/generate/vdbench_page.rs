@@ -76,6 +76,11 @@ pub(crate) fn page() -> String {
 fn row(page: &mut String, kind: Kind, word: &Word) {
     let names: Vec<String> = word.names().map(|name| format!("`{name}`")).collect();
     let mut meaning = word.doc.to_owned();
+    match word.only {
+        Some(Kind::Wd) => meaning.push_str(" For storages."),
+        Some(_) => meaning.push_str(" For file sets."),
+        None => (),
+    }
     let (mut status, mut takes) = ("supported", word.takes.words());
     match word.status {
         Status::Done => {

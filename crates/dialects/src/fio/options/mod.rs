@@ -309,28 +309,8 @@ pub fn nearest(name: &str) -> Option<&'static str> {
     all()
         .filter(|def| def.standing() != Standing::Refused)
         .flat_map(OptionDef::names)
-        .map(|known| (distance(name, known), known))
+        .map(|known| (strsim::levenshtein(name, known), known))
         .filter(|(distance, known)| distance * 2 <= known.len().max(name.len()))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
-}
-
-/// How many letters must be changed, added or taken away to turn `a` into `b` (Levenshtein 1966).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, to) in row.iter_mut().skip(1).zip(&b) {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = *cell;
-            left = replaced.min(diagonal + 1).min(left + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

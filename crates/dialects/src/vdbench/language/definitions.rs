@@ -166,6 +166,15 @@ impl Definitions {
             return Ok(());
         }
         if kind == Kind::Fwd && name == "format" {
+            let is_foreign = |setting: &&Setting| !words::OF_FORMAT.contains(&setting.word.name);
+            if let Some(setting) = settings.iter().find(is_foreign) {
+                return Err(Error::Refused {
+                    place: setting.place.clone(),
+                    word: setting.word.name.to_owned(),
+                    reason: "only `threads` and `xfersize` say how file sets are made",
+                    instead: None,
+                });
+            }
             merge(&mut self.format, settings);
             return Ok(());
         }

@@ -11,6 +11,7 @@ use model::fileset::{
     Before, Blocks, FileIo, FileOperation, FileSelect, FileSet, FileSizes, FileSpread, FileTask,
     FileWork, Format, StopAfter,
 };
+use model::job::SyncOn;
 use model::num::{approx, count, round_to_u64};
 use model::units::{Bytes, Nanos};
 use std::fmt::Write as _;
@@ -207,7 +208,8 @@ fn task(
         stop_after: word(fwd, "stopafter").and_then(stop_after),
         threads: u32::try_from(of_each).unwrap_or(u32::MAX),
         direct: flags.direct,
-        sync: flags.sync.is_some(),
+        sync: flags.sync.unwrap_or(SyncOn::None),
+        syncs_on_close: flags.syncs_on_close,
         arrivals: super::runs::arrivals(rd),
         ..FileTask::default()
     }

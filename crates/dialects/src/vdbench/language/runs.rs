@@ -175,6 +175,7 @@ fn of_definition(
 ) -> Result<(), Error> {
     let loops = loops(rd)?;
     let is_raw = is_raw(rd)?;
+    check_side(rd, is_raw, definitions)?;
     let rates = rates(rd, if is_raw { "iorate" } else { "fwdrate" });
     let combinations = loops.iter().map(|(_, values)| values.len() as u64);
     let number = combinations
@@ -233,6 +234,31 @@ fn of_definition(
         }
     }
     Ok(())
+}
+
+/// Words of storages say nothing of file sets, and the other way round.
+fn check_side(rd: &Definition, is_raw: bool, definitions: &Definitions) -> Result<(), Error> {
+    let (own, reason) = if is_raw {
+        (
+            Kind::Wd,
+            "it is about file sets, and this run is on storages",
+        )
+    } else {
+        (
+            Kind::Fwd,
+            "it is about storages, and this run is on file sets",
+        )
+    };
+    let is_foreign = |setting: &&Setting| setting.word.only.is_some_and(|side| side != own);
+    let mut all = definitions.general.iter().chain(&rd.settings);
+    all.find(is_foreign).map_or(Ok(()), |setting| {
+        Err(Error::Refused {
+            place: setting.place.clone(),
+            word: setting.word.name.to_owned(),
+            reason,
+            instead: None,
+        })
+    })
 }
 
 /// Whether it is on storages.

@@ -464,6 +464,43 @@ fn what_is_wrong_names_its_file_its_line_and_what_was_expected() {
 }
 
 #[test]
+fn words_of_the_other_side_are_refused() {
+    let check = |text: &str, from: &str, to: &str, expect: &str| {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        let told = error(&changed);
+        assert!(told.contains(expect), "{to}: {told}");
+    };
+    for word in words::of(Kind::Rd) {
+        let value = match word.takes {
+            _ if word.name == "foroperations" => "(read)",
+            _ if word.name == "format" => "yes",
+            _ => "1",
+        };
+        let (text, from) = match (word.only, word.name) {
+            (None, _) | (_, "wd" | "fwd") => continue,
+            (Some(Kind::Fwd), _) => (RAW, "rd=rd1,wd=wd*"),
+            (Some(_), _) => (FILES, "rd=rd1,fwd=fwd*"),
+        };
+        let to = format!("{from},{}={value}", word.name);
+        let expect = format!("`{}` is refused: it is about", word.name);
+        check(text, from, &to, &expect);
+    }
+    check(
+        FILES,
+        "fsd=fsd1,anchor",
+        "compratio=2\nfsd=fsd1,anchor",
+        "line 1: parameter `compratio` is refused: it is about storages",
+    );
+    check(
+        FILES,
+        "fwd=format,",
+        "fwd=format,openflags=o_direct,",
+        "`openflags` is refused: only `threads` and `xfersize` say how file sets are made",
+    );
+}
+
+#[test]
 fn what_changes_nothing_is_said_and_values_that_ask_for_nothing_pass() {
     let text = format!(
         "messagescan=no\nhd=default,user=root\nhd=localhost\n{}",

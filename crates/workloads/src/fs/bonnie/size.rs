@@ -1,6 +1,6 @@
 //! How large the file is: twice what memory could hold of it, or less where the disk has no room for that.
 
-use crate::storage::space::{room, rule};
+use crate::storage::space::{file_system, room, rule};
 use engine::workload::WorkError;
 use model::host::HostFacts;
 use model::params::Params;
@@ -66,8 +66,7 @@ pub(super) fn expected(params: &Params, host: &HostFacts, copies: u32) -> Option
 
 /// The size that a copy is to have in `dir` now.
 pub(super) fn of_copy(params: &Params, dir: &Path, copies: u32) -> Result<Size, WorkError> {
-    let space = sys::probe::file_system(dir)
-        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
+    let space = file_system(dir)?;
     let all = room(space.free_bytes, space.total_bytes);
     let is_asked = params.size("size").0 > 0;
     fit(

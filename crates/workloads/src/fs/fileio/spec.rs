@@ -87,7 +87,7 @@ pub(super) static SPEC: Spec = Spec {
             name: "fsync_mode",
             kind: ParamKind::Choice(&["fsync", "fdatasync"]),
             default: "fsync",
-            doc: "By which call (`--file-fsync-mode`).",
+            doc: "By which call (`--file-fsync-mode`); what `mmap` wrote is synced by msync(2) in any case.",
         },
         ParamDef {
             name: "time",

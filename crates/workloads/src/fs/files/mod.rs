@@ -18,7 +18,6 @@ use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
-pub(super) use set::BESIDE_BYTES;
 use set::{Made, Wanted};
 use sys::folder::Folder;
 

@@ -5,7 +5,7 @@
 
 use super::super::ops::{self, Name};
 use crate::storage::Fill;
-use crate::storage::space::{room, rule};
+use crate::storage::space::{file_system, of_file, room, rule};
 use engine::workload::{Place, WorkError};
 use model::job::Redundancy;
 use std::ffi::CStr;
@@ -27,10 +27,6 @@ pub(super) struct Wanted {
 /// Fewer files than this, or than were asked for, are no directory to measure in.
 const LEAST: u64 = 100;
 
-/// What a file takes beside its bytes: its inode and its name. 256 bytes and 24 on ext4, up to 1 KiB with what copies
-/// of metadata take elsewhere (btrfs).
-pub(in super::super) const BESIDE_BYTES: u64 = 1 << 10;
-
 /// Files between two words of how far it is.
 const TELL_EVERY: u64 = 1000;
 
@@ -40,7 +36,7 @@ pub(super) const PREFIX: &str = "e";
 impl Wanted {
     /// What one file takes.
     pub(super) const fn each(self) -> u64 {
-        self.bytes.next_multiple_of(4096) + BESIDE_BYTES
+        of_file(self.bytes)
     }
 
     pub(super) fn key(self) -> String {
@@ -80,9 +76,9 @@ impl Made {
 
 /// How many files may be made, and why not all; an error where that is none to speak of.
 fn allowed(wanted: Wanted, dir: &Path) -> Result<Made, WorkError> {
-    let unknown = |error| WorkError::failed("read the free space of", dir.display(), error);
-    let space = sys::probe::file_system(dir).map_err(unknown)?;
-    let inodes = sys::probe::free_inodes(dir).map_err(unknown)?;
+    let space = file_system(dir)?;
+    let inodes = sys::probe::free_inodes(dir)
+        .map_err(|error| WorkError::failed("read the free inodes of", dir.display(), error))?;
     let by_space = room(space.free_bytes, space.total_bytes) / wanted.each();
     let by_inodes = inodes.map_or(u64::MAX, |free| free / 2);
     let files = wanted.files.min(by_space).min(by_inodes);

@@ -5,9 +5,10 @@
 //! stand.
 
 use super::classes::{Class, Classes};
-use super::set::{BESIDE_BYTES, Made, PREFIX};
+use super::set::{Made, PREFIX};
 use crate::fs::ops::{Name, failed};
 use crate::storage::Fill;
+use crate::storage::space::of_file;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::digest::Digest;
@@ -37,7 +38,7 @@ fn files_of_turn(bytes: u64) -> u64 {
 /// What new files of a turn take together, at most.
 pub(super) fn most_bytes(bytes: u64) -> u64 {
     let files = files_of_turn(bytes) + SYNCS + 1;
-    files.saturating_mul(bytes.next_multiple_of(4096) + BESIDE_BYTES)
+    files.saturating_mul(of_file(bytes))
 }
 
 /// At work.

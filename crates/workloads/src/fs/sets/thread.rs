@@ -14,13 +14,14 @@ use super::transfer::Opened;
 use super::tree::Name;
 use engine::workload::WorkError;
 use model::fileset::{FileOperation, FileSelect, FileTask};
+use model::job::SyncOn;
 use model::rng::Rng;
 use std::ffi::CStr;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use sys::clock::{Clock, monotonic};
-use sys::folder::How;
+use sys::folder::{How, sync};
 use sys::loops::failure::Failure;
 use sys::loops::team::Member;
 
@@ -358,14 +359,13 @@ impl Thread {
             other => return Ok(nothing(other)),
         };
         let path = set.tree.file(file, &mut self.names[0]);
-        let how = How {
-            direct: doing.task.direct,
-            sync: doing.task.sync,
-            ..How::CREATE
-        };
+        let how = as_asked(&doing.task, How::CREATE);
         let make = || set.folder.file(path, how);
         let made = self.meter.time(FileOperation::Create, make);
-        let made = made.map(|(opened, nanos)| (self.meter.close(opened), nanos));
+        let made = made.and_then(|(opened, nanos)| {
+            let closed = self.meter.close(&doing.task, opened);
+            closed.map(|_| ((), nanos))
+        });
         let now = if made.is_ok() {
             Now::There
         } else {
@@ -398,15 +398,12 @@ impl Thread {
                 meter.time(operation, || folder.set_modified(path, seconds))
             }
             _ => {
-                let how = How {
-                    direct: doing.task.direct,
-                    ..How::READ
-                };
+                let how = as_asked(&doing.task, How::READ);
                 let opened = meter.time(FileOperation::Open, || folder.file(path, how));
-                opened.map(|(opened, open_ns)| {
-                    let close_ns = meter.close(opened);
+                opened.and_then(|(opened, open_ns)| {
+                    let close_ns = meter.close(&doing.task, opened)?;
                     let asks_for_open = operation == FileOperation::Open;
-                    ((), if asks_for_open { open_ns } else { close_ns })
+                    Ok(((), if asks_for_open { open_ns } else { close_ns }))
                 })
             }
         };
@@ -431,13 +428,27 @@ impl Thread {
 }
 
 impl Meter {
-    /// Closes a file; what it took.
-    pub(super) fn close(&mut self, opened: File) -> u64 {
+    /// Closes a file, which is on the device then where the task asks for that; what it took.
+    pub(super) fn close(&mut self, task: &FileTask, opened: File) -> Result<u64, Failure> {
         let closed = self.time(FileOperation::Close, || {
+            if task.syncs_on_close {
+                sync(&opened)?;
+            }
             drop(opened);
             Ok(())
         });
-        closed.map_or(0, |((), nanos)| nanos)
+        closed.map(|((), nanos)| nanos)
+    }
+}
+
+/// Opened as a task asks: what only concerns writes does so where there may be some.
+pub(super) fn as_asked(task: &FileTask, how: How) -> How {
+    let writes = how.write || how.both;
+    How {
+        direct: task.direct,
+        sync: writes && task.sync == SyncOn::Sync,
+        data_sync: writes && task.sync == SyncOn::Dsync,
+        ..how
     }
 }
 

@@ -7,7 +7,7 @@ use super::choose::Chosen;
 use super::io::stamp;
 use super::map::{Now, Taken, Wants};
 use super::set::words;
-use super::thread::{Stepped, Thread, nothing, take_place};
+use super::thread::{Stepped, Thread, as_asked, nothing, take_place};
 use engine::workload::WorkError;
 use model::fileset::{Blocks, FileIo, FileOperation, FileTask, StopAfter};
 use model::num::{approx, round_to_u64};
@@ -98,10 +98,9 @@ impl Thread {
         let how = How {
             write: percent == 0,
             both: percent > 0 && percent < 100,
-            direct: task.direct,
-            sync: task.sync && percent < 100,
             ..How::READ
         };
+        let how = as_asked(task, how);
         let path = set.tree.file(file, &mut self.names[0]);
         let open = || set.folder.file(path, how);
         match self.meter.time(FileOperation::Open, open) {
@@ -126,12 +125,15 @@ impl Thread {
         };
         let is_full = opened.was == Now::Full || (opened.begun_at == 0 && opened.at >= opened.size);
         let (number, was) = (opened.number, opened.was);
-        self.meter.close(opened.file);
         let doing = &self.together.tasks[self.number];
         let (task, set) = (&doing.task, &doing.set);
         let mut now = if is_full { Now::Full } else { was };
-        let mut result = Ok(());
-        if task.deletes {
+        let closed = self.meter.close(task, opened.file);
+        let mut result = closed.map(drop).map_err(|failure| {
+            let path = set.tree.file(number, &mut self.names[0]);
+            words(&failure, set.told(path))
+        });
+        if task.deletes && result.is_ok() {
             let path = set.tree.file(number, &mut self.names[0]);
             let remove = || set.folder.unlink(path);
             match self.meter.time(FileOperation::Delete, remove) {
@@ -248,10 +250,7 @@ impl Thread {
         let [name, other] = &mut self.names;
         let (source, new) = (set.tree.file(from, name), target.tree.file(to, other));
         let meter = &mut self.meter;
-        let how = How {
-            direct: task.direct,
-            ..How::READ
-        };
+        let how = as_asked(task, How::READ);
         let at_source = |failure| words(&failure, set.told(source));
         let at_target = |failure| words(&failure, target.told(new));
         let open = || set.folder.file(source, how);
@@ -259,10 +258,9 @@ impl Thread {
         let how = How {
             create: true,
             cut: true,
-            direct: task.direct,
-            sync: task.sync,
             ..How::WRITE
         };
+        let how = as_asked(task, how);
         let open = || target.folder.file(new, how);
         let (output, _) = meter.time(FileOperation::Create, open).map_err(at_target)?;
         let (size, mut at) = (set.spec.size_of(from), 0);
@@ -278,8 +276,8 @@ impl Thread {
             meter.moved(false, bytes);
             at += bytes;
         }
-        meter.close(input);
-        meter.close(output);
+        meter.close(task, input).map_err(at_source)?;
+        meter.close(task, output).map_err(at_target)?;
         Ok(())
     }
 }

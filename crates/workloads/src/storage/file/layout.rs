@@ -2,7 +2,7 @@
 
 use super::super::advice::{Advice, hint};
 use super::super::data::{CHUNK, Fill};
-use super::super::space::{GIB, kept, room, rule};
+use super::super::space::{GIB, file_system, kept, room, rule};
 use super::refused;
 use engine::consent::Permit;
 use engine::workload::WorkError;
@@ -192,8 +192,7 @@ pub(super) fn fill_device(
 
 /// The size of a file in `dir`: as asked for or chosen, and never more than there is room for.
 fn allowed(job: &Job, dir: &Path) -> Result<u64, WorkError> {
-    let space = sys::probe::file_system(dir)
-        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
+    let space = file_system(dir)?;
     size(job.size, space, memory(), job.block_bytes).map_err(|why| {
         let hint = hint(job.language, Advice::Room);
         WorkError::Unsupported(format!("{why}; {hint}"))

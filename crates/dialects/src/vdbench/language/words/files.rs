@@ -82,7 +82,7 @@ pub(super) static WORKLOADS: &[Word] = &[
         Takes::Text("a name"),
         "",
         "The name of the workload; `default` gives defaults to those behind it, `format` says \
-         how sets are made.",
+         with which `threads` and `xfersize` sets are made.",
     ),
     Word::done("fsd", Takes::Names, "", "The file sets that it works on."),
     HOST,

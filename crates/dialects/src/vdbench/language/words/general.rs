@@ -11,8 +11,9 @@ pub(super) static WORDS: &[Word] = &[
         "compratio",
         Takes::Ratio,
         "1",
-        "How much smaller what is written becomes by compression; for storages.",
-    ),
+        "How much smaller what is written becomes by compression.",
+    )
+    .of_storages(),
     Word::refused(
         "abort_failed_skew",
         "Ends a run whose shares were not kept.",

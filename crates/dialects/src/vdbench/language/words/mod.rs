@@ -108,6 +108,9 @@ pub struct Word {
     pub doc: &'static str,
     /// What is taken where it is not said; empty for nothing.
     pub default: &'static str,
+    /// The one side that it is about: [`Kind::Wd`] for runs on storages, [`Kind::Fwd`] for those on file sets. A run of
+    /// the other side refuses it.
+    pub only: Option<Kind>,
 }
 
 /// What a word comes to.
@@ -135,6 +138,7 @@ impl Word {
             status: Status::Done,
             doc,
             default,
+            only: None,
         }
     }
 
@@ -146,6 +150,7 @@ impl Word {
             status: Status::Noted(why),
             doc,
             default: "",
+            only: None,
         }
     }
 
@@ -157,11 +162,26 @@ impl Word {
             status: Status::Refused(why, None, &[]),
             doc,
             default: "",
+            only: None,
         }
     }
 
     const fn also(self, also: &'static [&'static str]) -> Self {
         Self { also, ..self }
+    }
+
+    const fn of_storages(self) -> Self {
+        Self {
+            only: Some(Kind::Wd),
+            ..self
+        }
+    }
+
+    const fn of_file_sets(self) -> Self {
+        Self {
+            only: Some(Kind::Fwd),
+            ..self
+        }
     }
 
     /// Refused, with what helps.
@@ -205,6 +225,9 @@ pub fn of(kind: Kind) -> &'static [Word] {
     }
 }
 
+/// The words of `fwd=format`: how file sets are made.
+pub const OF_FORMAT: &[&str] = &["fwd", "threads", "xfersize"];
+
 /// What a key finds among the words of its kind.
 pub(super) enum Sought {
     Found(&'static Word),
@@ -230,28 +253,16 @@ pub(super) fn find(kind: Kind, key: &str) -> Sought {
         [] => {
             let names = words
                 .iter()
-                .map(|word| (distance(word.name, key), word.name));
-            let nearest = names.min().filter(|(distance, _)| *distance <= 2);
+                .map(|word| (strsim::levenshtein(word.name, key), word.name));
+            let near = |(distance, _): &(usize, &str)| *distance <= 2;
+            let nearest = (key.len() <= 64)
+                .then(|| names.min())
+                .flatten()
+                .filter(near);
             Sought::Nothing(nearest.map(|(_, name)| name))
         }
         _ => Sought::Several(fits.iter().map(|word| word.name).collect()),
     }
-}
-
-/// How many letters differ: Levenshtein, Soviet Physics Doklady 10 (1966) 707.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(x != *y)).min(above.min(row[j]) + 1);
-            diagonal = above;
-        }
-    }
-    row[b.len()]
 }
 
 /// What of a word is not carried out with this value: refused, or noted.

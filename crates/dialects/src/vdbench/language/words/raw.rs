@@ -14,8 +14,8 @@ const FLAGS: &[&str] = &[
     "nodirectio",
     "open_no_cache",
 ];
-const FLAGS_DOC: &str = "How files are opened: past the page cache (`o_direct`, `directio`), or with every write on \
-                         the device when it returns (`o_sync`, `o_dsync`).";
+const FLAGS_DOC: &str = "How files are opened: past the page cache (`o_direct`, `directio`), with every write on the \
+                         device when it returns (`o_sync`, `o_dsync`), or synced when closed (`fsync`).";
 
 pub(super) const HOST: Word =
     Word::refused("host", "The hosts that use it.", "a run is of one host")

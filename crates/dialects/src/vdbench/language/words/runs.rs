@@ -29,26 +29,30 @@ pub(super) static WORDS: &[Word] = &[
         Takes::Names,
         "",
         "The workloads that it does at the same time.",
-    ),
+    )
+    .of_storages(),
     Word::done(
         "sd",
         Takes::Names,
         "",
         "The storages that they work on, in place of their own.",
-    ),
+    )
+    .of_storages(),
     Word::done(
         "iorate",
         Takes::Rates,
         "max",
         "Operations per second of all workloads; several are a run each. `curve` measures the \
          maximum, then shares of it.",
-    ),
+    )
+    .of_storages(),
     Word::done(
         "curve",
         Takes::Points,
         "(10,50,70,80,90,100)",
         "The shares of the maximum that `iorate=curve` goes through, in per cent.",
-    ),
+    )
+    .of_storages(),
     Word::refused(
         "stopcurve",
         "Ends a curve at a response time.",
@@ -82,7 +86,8 @@ pub(super) static WORDS: &[Word] = &[
         Takes::Size,
         "",
         "Ends when so many bytes were read and written behind the warm-up.",
-    ),
+    )
+    .of_storages(),
     Word::done(
         "distribution",
         Takes::Choice(&[
@@ -106,12 +111,15 @@ pub(super) static WORDS: &[Word] = &[
     )
     .also(&["threads"]),
     again("forrdpct", &Takes::Percent, "The share of reads.").also(&["rdpct", "readpct"]),
-    again("forseekpct", &Takes::Seek, "The share of random places.").also(&["seekpct"]),
+    again("forseekpct", &Takes::Seek, "The share of random places.")
+        .of_storages()
+        .also(&["seekpct"]),
     again(
         "forcompratio",
         &Takes::Count(1..=100),
         "The ratio of compression.",
     )
+    .of_storages()
     .also(&["compratio"]),
     Word::refused("forrhpct", "The share of reads that hit.", HITS)
         .also(&["rhpct"])
@@ -139,13 +147,15 @@ pub(super) static WORDS: &[Word] = &[
         Takes::Names,
         "",
         "The file workloads that it does at the same time.",
-    ),
+    )
+    .of_file_sets(),
     Word::done(
         "fwdrate",
         Takes::Rates,
         "max",
         "Operations per second of all file workloads; several are a run each.",
-    ),
+    )
+    .of_file_sets(),
     Word::done(
         "format",
         Takes::Choices(&[
@@ -162,38 +172,47 @@ pub(super) static WORDS: &[Word] = &[
         "no",
         "What is there when it begins: all made anew, what is missing made, or what the run \
          before has left.",
-    ),
+    )
+    .of_file_sets(),
     again(
         "foroperations",
         &Takes::Choice(OPERATIONS),
         "The operations of its file workloads.",
     )
+    .of_file_sets()
     .also(&["operations"]),
     again(
         "fordepth",
         &Takes::Count(1..=64),
         "The levels of directories.",
     )
+    .of_file_sets()
     .also(&["depth"]),
     again(
         "forwidth",
         &Takes::Count(1..=1_000_000),
         "The directories in each directory.",
     )
+    .of_file_sets()
     .also(&["width"]),
     again(
         "forfiles",
         &Takes::Count(1..=100_000_000),
         "The files in each directory.",
     )
+    .of_file_sets()
     .also(&["files"]),
-    again("forsizes", &Takes::Size, "The sizes of files.").also(&["forsize", "sizes"]),
+    again("forsizes", &Takes::Size, "The sizes of files.")
+        .of_file_sets()
+        .also(&["forsize", "sizes"]),
     again("fortotal", &Takes::Size, "The bytes of a file set.")
+        .of_file_sets()
         .also(&["fortotalsize", "totalsize"]),
     again(
         "forwss",
         &Takes::Size,
         "The bytes of a file set that are worked on.",
     )
+    .of_file_sets()
     .also(&["forworkingsetsize", "workingsetsize"]),
 ];
