@@ -41,7 +41,9 @@ pub fn parse(arguments: &[String], surroundings: &dyn Surroundings) -> Result<Pl
     let mut defaults = Draft::default();
     builder.globals(&mut defaults, &globals)?;
     for job in &jobs {
-        builder.section(&defaults, job)?;
+        if !has_defaults(&mut builder, &mut defaults, job)? {
+            builder.section(&defaults, job)?;
+        }
     }
     for (index, (path, place)) in files.iter().enumerate() {
         job_file(
@@ -67,6 +69,31 @@ pub fn parse_file(path: &str, surroundings: &dyn Surroundings) -> Result<Plan, E
     parse(&[path.to_owned()], surroundings)
 }
 
+/// Whether a section of this name is no job.
+fn is_global(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with("global")
+}
+
+/// Whether a section is no job and gives defaults to those behind it, which it then does.
+fn has_defaults(
+    builder: &mut Builder,
+    defaults: &mut Draft,
+    section: &Section,
+) -> Result<bool, Error> {
+    if !is_global(&section.name) {
+        return Ok(false);
+    }
+    if !section.name.eq_ignore_ascii_case("global") {
+        let text = format!(
+            "section `[{}]` holds defaults and is no job: its name begins with `global`",
+            section.name
+        );
+        builder.warn(&section.place, text);
+    }
+    builder.globals(defaults, &section.options)?;
+    Ok(true)
+}
+
 fn job_file(
     builder: &mut Builder,
     defaults: &Draft,
@@ -79,17 +106,10 @@ fn job_file(
     let file = jobfile::read(path, place, surroundings, builder)?;
     let mut defaults = defaults.clone();
     for mut section in file.sections {
-        let lower = section.name.to_ascii_lowercase();
-        if lower.starts_with("global") {
-            if lower != "global" {
-                let text = format!(
-                    "section `[{}]` holds defaults and is no job: its name begins with `global`",
-                    section.name
-                );
-                builder.warn(&section.place, text);
-            }
-            builder.globals(&mut defaults, &section.options)?;
-        } else if wanted.is_empty() || wanted.contains(&section.name) {
+        if has_defaults(builder, &mut defaults, &section)? {
+            continue;
+        }
+        if wanted.is_empty() || wanted.contains(&section.name) {
             section.is_behind = std::mem::take(&mut is_behind);
             builder.section(&defaults, &section)?;
         }
@@ -238,10 +258,16 @@ impl Line {
             place,
         };
         if name == "name" {
+            let name = raw.value.clone().unwrap_or_default();
+            let place = raw.place.clone();
             self.jobs.push(Section {
-                name: raw.value.clone().unwrap_or_default(),
-                place: raw.place.clone(),
-                options: vec![raw],
+                options: if is_global(&name) {
+                    Vec::new()
+                } else {
+                    vec![raw]
+                },
+                name,
+                place,
                 is_behind: false,
             });
         } else if let Some(job) = self.jobs.last_mut() {

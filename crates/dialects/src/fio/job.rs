@@ -146,6 +146,19 @@ pub struct Data {
     pub scrambles: bool,
     /// A pattern that repeats.
     pub pattern: Option<Vec<u8>>,
+    /// What equal blocks are drawn from.
+    pub equal: Equal,
+}
+
+/// The set that blocks are drawn from which are to equal others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Equal {
+    /// There is one; otherwise they are all the same.
+    pub is_set: bool,
+    /// The share of the file that it is, in per cent.
+    pub percent: u32,
+    /// All jobs have the same.
+    pub is_shared: bool,
 }
 
 /// What is checked.
@@ -264,6 +277,11 @@ impl Default for Job {
                 refills: false,
                 scrambles: true,
                 pattern: None,
+                equal: Equal {
+                    is_set: false,
+                    percent: 5,
+                    is_shared: false,
+                },
             },
             verify: Verify {
                 is_on: false,

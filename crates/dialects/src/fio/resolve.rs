@@ -169,6 +169,11 @@ fn whole(job: &Job) -> model::job::Job {
     });
     does.latency_target = Some(job.latency).filter(|target| target.latency > Nanos::ZERO);
     does.contents = contents(job);
+    let equal = job.data.equal;
+    if equal.is_set {
+        does.redundancy.working_set_percent = equal.percent;
+        does.redundancy.working_set_seed = equal.is_shared.then_some(job.seed);
+    }
     does.verify = job.verify.is_on.then(|| Verify {
         method: match (&job.verify.how.method, &job.verify.pattern) {
             (VerifyMethod::Pattern(_), Some(pattern)) => VerifyMethod::Pattern(pattern.clone()),

@@ -4,6 +4,8 @@
 //! an order that changes from pair to pair; each begins with files that it makes itself, and the disk is synced before.
 //! What makes many files gets a new file system for each side: ext4 does not use the inodes of files that were deleted
 //! in the last minutes again, and making files among them takes up to forty times the CPU time.
+//! A disk is busy with what was written for a second or two: fileio, which begins with 2 GiB of that, is done three
+//! times on the same files, and each side's median counts.
 //! Of each figure there are two lines: its rate, and the work that a second of CPU time does, user and system of the
 //! program as it counts it itself. bonnie++ prints the latter as whole percent of a CPU, little of a short phase.
 //! dbench prints none: what its processes used counts, over its operations and a fifth more for its warm-up.
@@ -37,6 +39,9 @@ const FILES: u64 = 64;
 /// A new file system has room for twice bonnie++'s file in half of it, and for all files.
 const DISK_MIB: u64 = 5 * FILE_MIB;
 const INODES: u64 = 256 << 10;
+
+/// How often fileio is done on the same files.
+const FILEIO_TIMES: usize = 3;
 
 /// The load file that comes with dbench.
 const LOAD_FILE: &str = "/usr/share/dbench/client.txt";
@@ -321,10 +326,11 @@ impl<'a> Bench<'a> {
     }
 
     /// A run of ours, as a document.
-    fn run(&self, what: &str, commands: &mut Vec<String>) -> anyhow::Result<Value> {
+    fn run(&self, what: &str, passes: usize, commands: &mut Vec<String>) -> anyhow::Result<Value> {
         let binary = self.binary.display();
-        let line =
-            format!("'{binary}' run {what} --passes 1 --json --quiet --dir . --store ours.db");
+        let line = format!(
+            "'{binary}' run {what} --passes {passes} --json --quiet --dir . --store ours.db"
+        );
         let text = self.said(&line, commands)?;
         self.forget("ours.db");
         serde_json::from_str(&text).context("read our own document")
@@ -343,19 +349,19 @@ impl<'a> Bench<'a> {
                 let what = format!(
                     "fs.bonnie fs.bonnie-files --set fs.bonnie.size={FILE_MIB}M --set fs.bonnie-files.files={FILES}"
                 );
-                phases(&self.run(&what, commands)?)
+                phases(&self.run(&what, 1, commands)?)
             }
             Load::Dbench(clients) => {
                 let what = format!(
                     "fs.dbench --loadfile {LOAD_FILE} --copies {clients} --set fs.dbench.time=10s"
                 );
-                let document = self.run(&what, commands)?;
+                let document = self.run(&what, 1, commands)?;
                 let of = |name: &str| median_of(&document, &format!("fs.dbench@{clients}:{name}"));
                 Ok(vec![of("bytes_per_s")?, 1e9 / of("cpu_ns_per_op")?])
             }
             Load::Fileio(mode) => {
                 let what = format!("fs.fileio-{mode} --copies 1 --set 'fs.fileio-*.time=5s'");
-                let document = self.run(&what, commands)?;
+                let document = self.run(&what, FILEIO_TIMES, commands)?;
                 let of = |name: &str| median_of(&document, &format!("fs.fileio-{mode}@1:{name}"));
                 Ok(vec![of("ops_per_s")?, of("ops_per_cpu_s")?])
             }
@@ -391,9 +397,17 @@ impl<'a> Bench<'a> {
                 let line = "sysbench fileio --file-total-size=2G";
                 self.said(&format!("{line} prepare"), commands)?;
                 let line = format!("{line} --file-test-mode={mode}");
-                let text = self.said(&format!("{line} --time=5 run && times"), commands)?;
+                let line = format!("{line} --time=5 run && times");
+                let mut texts = Vec::new();
+                for _ in 0..FILEIO_TIMES {
+                    texts.push(self.said(&line, commands)?);
+                }
                 self.said("rm test_file.*", &mut Vec::new())?;
-                let of = |figure| sysbench_figure(&text, figure);
+                let of = |figure| -> anyhow::Result<f64> {
+                    let all = texts.iter().map(|text| sysbench_figure(text, figure));
+                    let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+                    stats::quantile::median(&all).context("it was not run")
+                };
                 Ok(vec![
                     of(Reported::EventsOverTime(1.0))?,
                     of(Reported::EventsOverCpuTime(1.0))?,

@@ -286,6 +286,13 @@ pub struct Redundancy {
     pub compress_percent: u32,
     /// The share of blocks that equal each other, in per cent.
     pub dedupe_percent: u32,
+    /// Equal blocks are as many different ones as make this share of what the job works on, in per cent; 0 where all of
+    /// them are the same one.
+    #[serde(default)]
+    pub working_set_percent: u32,
+    /// What those blocks come from, where jobs share them; else each job has its own.
+    #[serde(default)]
+    pub working_set_seed: Option<u64>,
 }
 
 /// How blocks are checked.

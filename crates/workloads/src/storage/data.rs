@@ -37,6 +37,9 @@ pub(crate) trait Fill: Copy {
     /// Fills `data` with the equal chunks.
     fn fill_same(self, seed: u64, data: &mut [u8]);
 
+    /// Fills `data` with the chunks from number `first` on of those that blocks are equal to.
+    fn fill_equal(self, seed: u64, first: u64, data: &mut [u8]);
+
     /// Fills one chunk.
     fn fill_one(self, rng: Rng, chunk: &mut [u8]);
 
@@ -66,6 +69,12 @@ impl Fill for Redundancy {
     fn fill_same(self, seed: u64, data: &mut [u8]) {
         for chunk in data.chunks_mut(CHUNK) {
             self.fill_one(Rng::stream(seed, SAME), chunk);
+        }
+    }
+
+    fn fill_equal(self, seed: u64, first: u64, data: &mut [u8]) {
+        for (number, chunk) in (first..).zip(data.chunks_mut(CHUNK)) {
+            self.fill_one(Rng::stream(seed, SAME - 1 - number), chunk);
         }
     }
 
@@ -134,14 +143,14 @@ mod tests {
     fn shares_of_zeros_and_of_equal_chunks_are_as_asked() {
         let half = Redundancy {
             compress_percent: 50,
-            dedupe_percent: 0,
+            ..Redundancy::default()
         };
         let data = filled(half, 64);
         let zeros = data.len() - data.iter().filter(|&&byte| byte > 0).count();
         assert!(zeros.abs_diff(32 * CHUNK) < CHUNK, "{zeros}");
         let quarter = Redundancy {
-            compress_percent: 0,
             dedupe_percent: 25,
+            ..Redundancy::default()
         };
         // 250 of 1000 are equal, with a standard deviation of 14.
         let left = distinct(&filled(quarter, 1000));
@@ -163,7 +172,7 @@ mod tests {
     fn refreshed_blocks_differ_in_every_2_kib_and_keep_their_zeros() {
         let redundancy = Redundancy {
             compress_percent: 50,
-            dedupe_percent: 0,
+            ..Redundancy::default()
         };
         let mut data = filled(redundancy, 2);
         let before = data.clone();

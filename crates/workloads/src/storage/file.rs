@@ -192,6 +192,7 @@ pub(super) fn name(job: &Job) -> String {
     let Redundancy {
         compress_percent: compress,
         dedupe_percent: dedupe,
+        ..
     } = job.redundancy;
     let trim = if job.pattern.mix.trims() { "-trim" } else { "" };
     format!("data-{size}-c{compress}-d{dedupe}{trim}")

@@ -75,6 +75,7 @@ pub(super) fn from_params(params: &Params) -> Job {
         redundancy: Redundancy {
             compress_percent: small("buffer_compress_percentage"),
             dedupe_percent: small("dedupe_percentage"),
+            ..Redundancy::default()
         },
         poll_device: params.switch("hipri"),
         poll_submissions: params.switch("sqthread_poll"),
@@ -115,6 +116,7 @@ pub(super) fn asks_for_more(job: &Job) -> bool {
         job.latency_target != plain.latency_target,
         job.steady_state != plain.steady_state,
         job.contents != plain.contents,
+        job.redundancy.working_set_percent > 0,
         job.log.is_some(),
         job.verify != plain.verify,
         job.fsync_at_end || job.fsync_on_close,

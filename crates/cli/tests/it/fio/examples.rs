@@ -19,7 +19,6 @@ const REFUSED: &[(&str, &str)] = &[
         "cpuio.fio",
         "`cpuio`: that engine of fio is not here: jobs here are about files",
     ),
-    ("dedupe-global.fio", "option `dedupe_mode` is refused"),
     (
         "dev-dax.fio",
         "`dev-dax`: that engine of fio is not here: it needs persistent memory",

@@ -157,3 +157,58 @@ fn what_somebody_put_into_our_file_is_theirs() {
     fio(&bed, &write).code(2);
     assert_eq!(std::fs::read(&path).unwrap(), b"letters of years");
 }
+
+/// How many of the 4 KiB blocks of files differ, and how many there are.
+fn distinct(files: &[&Path]) -> (usize, usize) {
+    let data: Vec<u8> = files
+        .iter()
+        .flat_map(|path| std::fs::read(path).unwrap())
+        .collect();
+    let blocks: std::collections::BTreeSet<&[u8]> = data.chunks(4096).collect();
+    (blocks.len(), data.len() / 4096)
+}
+
+#[test]
+fn equal_blocks_are_drawn_from_a_set_which_jobs_may_share() {
+    let bed = Bed::new();
+    let check = |global: &str, expect: std::ops::RangeInclusive<usize>| {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let directory = format!("--directory={}", dir.path().display());
+        let all = [
+            "--name=global",
+            &directory,
+            "--rw=write",
+            "--bs=4k",
+            "--size=4m",
+            "--dedupe_percentage=50",
+            "--dedupe_mode=working_set",
+            "--dedupe_working_set_percentage=5",
+            global,
+            "--name=a",
+            "--name=b",
+        ];
+        fio(&bed, &all).code(0);
+        let files = ["a.0.0", "b.0.0"].map(|name| dir.path().join(name));
+        let (found, of) = distinct(&[&files[0], &files[1]]);
+        assert_eq!(of, 2048);
+        assert!(expect.contains(&found), "{global}: {found}");
+    };
+    // 1,024 of 2,048 equal others, with a standard deviation of 23; a set has 51 blocks, almost all of which are drawn.
+    check("--dedupe_global=1", 975..=1175);
+    check("--dedupe_global=0", 1026..=1226);
+    // One block, and a set of 51 alone.
+    let alone = |mode: &str| {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let directory = format!("--directory={}", dir.path().display());
+        let job = ["--name=a", &directory, "--rw=write", "--bs=4k", "--size=4m"];
+        fio(
+            &bed,
+            &[&job[..], &["--dedupe_percentage=100", mode]].concat(),
+        )
+        .code(0);
+        distinct(&[&dir.path().join("a.0.0")]).0
+    };
+    assert_eq!(alone("--dedupe_mode=repeat"), 1);
+    let found = alone("--dedupe_mode=working_set");
+    assert!((45..=51).contains(&found), "{found}");
+}

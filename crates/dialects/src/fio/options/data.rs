@@ -99,6 +99,26 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Share of buffers that are equal to an earlier one.",
     ),
     OptionDef::new(
+        "dedupe_mode",
+        "repeat",
+        Kind::Choice(&["repeat", "working_set"], |d, w| {
+            d.job.data.equal.is_set = w == "working_set";
+        }),
+        "Whether equal buffers are all the same one (`repeat`; fio repeats the one before), or drawn from a set.",
+    ),
+    OptionDef::new(
+        "dedupe_working_set_percentage",
+        "5",
+        Kind::Int(1..=100, |d, n| d.job.data.equal.percent = small(n)),
+        "How large that set is: a share of the file.",
+    ),
+    OptionDef::new(
+        "dedupe_global",
+        "0",
+        Kind::Bool(|d, on| d.job.data.equal.is_shared = on),
+        "All jobs draw from the same set.",
+    ),
+    OptionDef::new(
         "verify",
         "0",
         Kind::Text(METHODS, verify),

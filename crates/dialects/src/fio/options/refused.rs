@@ -176,21 +176,4 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     trim("trim_verify_zero", "Trimmed blocks must read as zeros.").but(&["1"]),
     trim("trim_backlog", "Trims after so many blocks.").but(&["0"]),
     trim("trim_backlog_batch", "How many are trimmed then.").but(&["0"]),
-    no(
-        "dedupe_mode",
-        "Which earlier buffers are repeated.",
-        "the one before is repeated",
-    )
-    .instead("dedupe_percentage")
-    .but(&["repeat"]),
-    no(
-        "dedupe_working_set_percentage",
-        "From how many buffers.",
-        "the one before is repeated",
-    )
-    .instead("dedupe_percentage")
-    .but(&["5"]),
-    no("dedupe_global", "Across jobs.", "each job has its own data")
-        .instead("dedupe_percentage")
-        .but(&["0"]),
 ];

@@ -7,14 +7,15 @@ use model::job::{IoEngine, Mix};
 #[test]
 fn every_global_section_counts_for_the_jobs_behind_it() {
     let plan = file("[global]\nbs=8k\nrw=randread\n[a]\n[global]\nbs=16k\n[b]\n").unwrap();
-    let blocks: Vec<Option<Blocks>> = plan
-        .jobs()
-        .map(|job| job.does.blocks.read.clone())
-        .collect();
-    assert_eq!(
-        blocks,
-        [8192, 16384].map(|bytes| Some(Blocks::Fixed(bytes)))
-    );
+    let blocks = |plan: &Plan| -> Vec<Option<Blocks>> {
+        let jobs = plan.jobs();
+        jobs.map(|job| job.does.blocks.read.clone()).collect()
+    };
+    let expect = [8192, 16384].map(|bytes| Some(Blocks::Fixed(bytes)));
+    assert_eq!(blocks(&plan), expect);
+    let words = "--name=global --bs=8k --rw=randread --name=a --name=global --bs=16k --name=b";
+    let same = line(words).unwrap();
+    assert_eq!(blocks(&same), expect);
     assert!(
         plan.jobs()
             .all(|job| job.does.pattern.random && job.does.steps.ops_per_offset == 1)

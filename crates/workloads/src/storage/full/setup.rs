@@ -10,7 +10,7 @@ use super::samples::Samples;
 use super::search::Search;
 use super::steady::Steady;
 use super::times::{Times, ticks};
-use super::write::Writer;
+use super::write::{WorkingSet, Writer};
 use super::{Errors, Full, Limits, Pauses, Slot, Syncs};
 use crate::storage::body::{Queue, index};
 use crate::storage::job::kinds;
@@ -35,6 +35,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let clock = if paced { Clock::Kernel } else { place.clock() };
     let seed = parts.seed();
     let (first, sizes) = parts.regions();
+    let bytes = sizes.iter().sum();
     let course = Course::new(job, first, &sizes, &parts.lengths, seed);
     let reads_back = job
         .verify
@@ -52,7 +53,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
     );
     let room = if reads_back {
-        job.ledger_room(sizes.iter().sum())
+        job.ledger_room(bytes)
     } else {
         0
     };
@@ -85,6 +86,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
             turns,
             block: usize::try_from(block).unwrap_or(usize::MAX),
             seed: place.seed,
+            set: WorkingSet::of(job.redundancy, bytes, block, place.seed),
             written: Rng::stream(place.seed, 6).next(),
             rng: Rng::stream(place.seed, 31),
             held: None,

@@ -4,7 +4,7 @@ use super::Judge;
 use super::checks::Checks;
 use super::course::Target;
 use crate::storage::body::index;
-use crate::storage::data::Fill;
+use crate::storage::data::{CHUNK, Fill};
 use model::job::{Contents, Redundancy};
 use model::rng::Rng;
 use sys::io::Op;
@@ -18,10 +18,30 @@ pub(super) struct Writer {
     pub(super) turns: u32,
     pub(super) block: usize,
     pub(super) seed: u64,
+    /// The blocks that equal ones are drawn from.
+    pub(super) set: Option<WorkingSet>,
     /// Numbers what is written.
     pub(super) written: u64,
     pub(super) rng: Rng,
     pub(super) held: Option<(Target, Judge, u64)>,
+}
+
+/// Different blocks, each of which is written again and again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WorkingSet {
+    pub(super) blocks: u64,
+    pub(super) seed: u64,
+}
+
+impl WorkingSet {
+    /// That of a job on so many bytes in blocks of so many; `None` where all equal blocks are the same one.
+    pub(super) fn of(redundancy: Redundancy, bytes: u64, block: u64, seed: u64) -> Option<Self> {
+        let share = bytes / 100 * u64::from(redundancy.working_set_percent);
+        (redundancy.working_set_percent > 0).then(|| Self {
+            blocks: (share / block.max(1)).max(1),
+            seed: redundancy.working_set_seed.unwrap_or(seed),
+        })
+    }
 }
 
 impl Writer {
@@ -49,6 +69,12 @@ impl Writer {
         if self.redundancy.draws_same(&mut self.rng) {
             // Behind the blocks that writes take in turn lies the one that all equal ones come from.
             op.at = self.at(self.turns);
+            if let Some(set) = self.set {
+                let chunks = self.block.div_ceil(CHUNK) as u64;
+                let first = self.rng.below(set.blocks) * chunks;
+                let data = &mut buffer[op.at..op.at + index(op.len)];
+                self.redundancy.fill_equal(set.seed, first, data);
+            }
             return 0;
         }
         let data = &mut buffer[op.at..op.at + index(op.len)];
