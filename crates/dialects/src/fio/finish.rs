@@ -16,6 +16,7 @@ pub(super) fn finish(draft: &mut Draft) -> Result<Job, String> {
     steady_state(draft);
     zones(draft)?;
     conflicts(&draft.job)?;
+    burns(&draft.job)?;
     engine_options(&draft.job)?;
     times(draft);
     queue(draft);
@@ -90,6 +91,23 @@ fn conflicts(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
+/// What a job that keeps a CPU busy must say. fio's goes on for ever where it has no time.
+fn burns(job: &Job) -> Result<(), String> {
+    if job.does.engine != IoEngine::Cpu {
+        return Ok(());
+    }
+    if job.does.burn.is_none() {
+        return Err("`ioengine=cpuio` needs `cpuload`, a share in per cent".to_owned());
+    }
+    if job.does.burn.chunk == Nanos::ZERO {
+        return Err("`cpuchunks=0` keeps no CPU busy".to_owned());
+    }
+    if job.does.end.time.is_none() {
+        return Err("`ioengine=cpuio` goes on for ever without `runtime`".to_owned());
+    }
+    Ok(())
+}
+
 /// A smallest rate above the rate that is asked for can never be kept. As in fio, that of a direction which the job
 /// does not have counts too, and what is judged in another unit than it is asked for is found out by running.
 fn kept_rates(pacing: &Pacing) -> Result<(), String> {
@@ -132,10 +150,17 @@ fn engine_options(job: &Job) -> Result<(), String> {
     ];
     let word = job.engine_word();
     let is_uring = word == "io_uring";
-    for setting in &job.settings {
+    // A section with an engine of its own leaves what the defaults say of theirs.
+    let own_engine = job
+        .setting("ioengine")
+        .is_some_and(|engine| !engine.is_global);
+    let settings = job.settings.iter();
+    for setting in settings.filter(|setting| !(own_engine && setting.is_global)) {
         let fits = match setting.name {
             "hipri" => is_uring || word == "pvsync2",
             name if URING.contains(&name) => is_uring,
+            "cpuload" | "cpuchunks" | "cpumode" => job.does.engine == IoEngine::Cpu,
+            "inplace" | "donorname" => job.does.engine.moves_extents(),
             "stat_type" => matches!(job.does.engine, IoEngine::FileStat | IoEngine::DirStat),
             _ => true,
         };

@@ -133,6 +133,8 @@ pub struct Target {
     pub creates_only: bool,
     /// Files are removed at the end.
     pub unlinks: bool,
+    /// Whoever gives extents to its files gets them for each operation.
+    pub moves_in_place: bool,
 }
 
 /// What is written.
@@ -323,6 +325,7 @@ impl Default for Target {
             overwrites: false,
             creates_only: false,
             unlinks: false,
+            moves_in_place: false,
         }
     }
 }
@@ -376,6 +379,7 @@ impl Job {
                 .file_size_bytes
                 .is_none_or(|(low, high)| low == high)
             && !self.life.splits_cpus
+            && self.does.engine != IoEngine::Cpu
             && self.life.start_delay_ns.0 == self.life.start_delay_ns.1
             && self.latency.latency == Nanos::ZERO
             && self.does.steady_state.is_none()
@@ -391,6 +395,7 @@ impl Job {
         self.does.pattern.mix == Mix::Write
             && !self.only_checks()
             && !matches!(self.does.engine, IoEngine::Mmap | IoEngine::Null)
+            && !self.does.engine.moves_extents()
             && !self.target.overwrites
     }
 

@@ -11,7 +11,8 @@ use super::error::Error;
 use super::job::{Blocks, Directions, Extent, Job};
 use super::jobfile::Found;
 use model::job::{
-    Batching, Behind, Contents, End, Files, Log, Process, Rate, Target, Task, Verify, VerifyMethod,
+    Batching, Behind, Contents, End, Files, IoEngine, Log, Process, Rate, Target, Task, Verify,
+    VerifyMethod,
 };
 use model::rng::Rng;
 use model::units::Nanos;
@@ -37,6 +38,9 @@ fn task(job: &Job, found: &[Found]) -> Result<Task, String> {
     if job.does.engine.is_on_names() {
         return names::task(job);
     }
+    if job.does.engine == IoEngine::Cpu {
+        return burning(job);
+    }
     let region = region(job, found)?;
     let used = found.iter();
     let used = used.filter(|_| job.does.engine.has_data());
@@ -54,6 +58,25 @@ fn task(job: &Job, found: &[Found]) -> Result<Task, String> {
         layout: job.layout(),
         file_sizes: region.sizes,
         ..whole(job)
+    };
+    does.check()?;
+    Ok(with_name(job, does))
+}
+
+/// A job that keeps a CPU busy: of all that was said of files nothing concerns it.
+fn burning(job: &Job) -> Result<Task, String> {
+    let does = model::job::Job {
+        engine: job.does.engine,
+        burn: job.does.burn,
+        start_delay: Nanos(start_delay(job)),
+        ramp: job.does.ramp,
+        end: End {
+            time: job.does.end.time,
+            time_based: true,
+            ..End::default()
+        },
+        language: job.does.language,
+        ..model::job::Job::default()
     };
     does.check()?;
     Ok(with_name(job, does))
@@ -156,6 +179,9 @@ fn whole(job: &Job) -> model::job::Job {
             ..does.files
         },
     };
+    if does.engine == IoEngine::Defrag && job.target.moves_in_place {
+        does.engine = IoEngine::DefragInPlace;
+    }
     rates(&mut does);
     does.seed = job.is_repeatable.then(|| stream(job, 0).next());
     does.start_delay = Nanos(start_delay(job));

@@ -68,6 +68,9 @@ impl Job {
                 return Err("operations on names are all alike: they have no sizes".to_owned());
             }
         }
+        if self.engine == IoEngine::Cpu {
+            return self.check_burn();
+        }
         self.check_lengths()?;
         self.distribution.check()?;
         if let FileOrder::Favours(distribution) = &self.files.order {
@@ -128,18 +131,34 @@ impl Job {
     }
 
     fn check_lengths(&self) -> Result<(), String> {
-        if self.engine != IoEngine::Ftruncate {
-            return Ok(());
-        }
+        let (what, of_a_device) = match self.engine {
+            IoEngine::Ftruncate => (
+                "ftruncate: a length changes",
+                "ftruncate: a device keeps its length",
+            ),
+            engine if engine.moves_extents() => {
+                ("extents are moved", "a device has no extents to move")
+            }
+            _ => return Ok(()),
+        };
         if self.pattern.mix != Mix::Write {
-            return Err(
-                "ftruncate: a length changes in the place of writes, and there is nothing else"
-                    .to_owned(),
-            );
+            return Err(format!(
+                "{what} in the place of writes, and there is nothing else"
+            ));
         }
         let mut all = std::iter::once(&self.target).chain(&self.more_targets);
         if all.any(|target| matches!(target, Target::Device { .. })) {
-            return Err("ftruncate: a device keeps its length".to_owned());
+            return Err(of_a_device.to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_burn(&self) -> Result<(), String> {
+        if self.burn.is_none() || self.burn.chunk == Nanos::ZERO {
+            return Err("it is not said for which share of the time a CPU is kept busy".to_owned());
+        }
+        if self.end.time.is_none() {
+            return Err("a job that keeps a CPU busy has no end of its own".to_owned());
         }
         Ok(())
     }

@@ -46,6 +46,9 @@ pub struct Job {
     /// On which names, where the engine is about names.
     #[serde(default)]
     pub names: Names,
+    /// How a CPU is kept busy, where the engine does that.
+    #[serde(default, skip_serializing_if = "Burn::is_none")]
+    pub burn: Burn,
     /// Past the page cache.
     pub direct: bool,
     /// When a write returns.
@@ -154,6 +157,7 @@ impl Default for Job {
             depth: 1,
             engine: IoEngine::Auto,
             names: Names::default(),
+            burn: Burn::default(),
             direct: true,
             sync: SyncOn::None,
             fsync_every: 0,
@@ -262,6 +266,13 @@ pub enum IoEngine {
     DirStat,
     /// Empty directories are removed.
     DirDelete,
+    /// A CPU is kept busy, and nothing is read or written.
+    Cpu,
+    /// In the place of writes, extents of a file of ext4 are exchanged for those of a donor that has its room from the
+    /// beginning; the data stays: `EXT4_IOC_MOVE_EXT`.
+    Defrag,
+    /// The same with a donor that gets room for each operation, and gives it back.
+    DefragInPlace,
 }
 
 impl IoEngine {
@@ -280,12 +291,45 @@ impl IoEngine {
 
     /// Whether operations are on data or room of a file or device.
     pub const fn has_data(self) -> bool {
-        !self.is_on_names() && !matches!(self, Self::Null)
+        !self.is_on_names() && !matches!(self, Self::Null | Self::Cpu)
+    }
+
+    /// Whether operations exchange extents of files.
+    pub const fn moves_extents(self) -> bool {
+        matches!(self, Self::Defrag | Self::DefragInPlace)
     }
 
     /// Whether operations change a file's length or room, and no data.
     pub const fn is_on_room(self) -> bool {
-        matches!(self, Self::Ftruncate | Self::Falloc)
+        matches!(self, Self::Ftruncate | Self::Falloc) || self.moves_extents()
+    }
+}
+
+/// How a CPU is kept busy: again and again for a while, and then it rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Burn {
+    /// The share of the time that it is busy, in per cent; 0 where nothing is asked for.
+    pub percent: u32,
+    /// How long it is busy at a time.
+    pub chunk: Nanos,
+    /// It sorts numbers meanwhile, instead of waiting for the time to come.
+    pub sorts: bool,
+}
+
+impl Default for Burn {
+    fn default() -> Self {
+        Self {
+            percent: 0,
+            chunk: Nanos::from_millis(50),
+            sorts: false,
+        }
+    }
+}
+
+impl Burn {
+    /// Whether nothing is asked for.
+    pub const fn is_none(&self) -> bool {
+        self.percent == 0
     }
 }
 
@@ -476,7 +520,7 @@ impl Job {
     pub fn is_synchronous(&self) -> bool {
         match self.engine {
             IoEngine::Auto => self.depth == 1,
-            IoEngine::Psync | IoEngine::Pvsync2 | IoEngine::Mmap => true,
+            IoEngine::Psync | IoEngine::Pvsync2 | IoEngine::Mmap | IoEngine::Cpu => true,
             engine if engine.is_on_names() || engine.is_on_room() => true,
             _ => false,
         }

@@ -1,13 +1,17 @@
-//! Changes of a file's length, or of the room that it has, in the place of transfers: ftruncate and fallocate.
+//! Changes of a file's length, or of the room that it has, in the place of transfers: ftruncate, fallocate, and
+//! extents that are exchanged.
 //!
 //! A loop that was made for transfers drives them as it is: an operation counts for its length, and no data moves.
 
-#![expect(unsafe_code, reason = "fallocate has no safe interface")]
+#![expect(unsafe_code, reason = "fallocate and ioctl have no safe interface")]
 
 use super::sync::{One, offset, other};
 use super::{Common, Completion, Engine, Kind, Op, Setup, Wait, index};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,29 +20,126 @@ pub enum Change {
     Length,
     /// A write gets room for its range, a read gets room that makes the file no longer, and a trim gives room back.
     Room,
+    /// A write exchanges the extents of its range for those of a donor, and the data stays.
+    Extents,
 }
+
+/// A file without a name, whose extents go into another one.
+#[derive(Debug)]
+struct Donor {
+    file: File,
+    /// It gets room for each operation, and gives it back.
+    in_place: bool,
+    /// Bytes of a block of the file system.
+    block: u64,
+}
+
+/// What `EXT4_IOC_MOVE_EXT` takes: blocks, and how many of them were moved.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct MoveExtent {
+    reserved: u32,
+    donor: u32,
+    from: u64,
+    donor_from: u64,
+    length: u64,
+    moved: u64,
+}
+
+/// `_IOWR('f', 15, struct move_extent)`: Documentation/filesystems/ext4 of the kernel.
+const EXT4_IOC_MOVE_EXT: libc::Ioctl = 0xc028_660f;
 
 /// One operation at a time.
 #[derive(Debug)]
 pub struct Changes {
     one: One,
     change: Change,
+    /// One for each file, where extents are exchanged.
+    donors: Vec<Donor>,
+}
+
+impl Donor {
+    /// One in this directory, for this file.
+    fn new(file: &File, dir: &Path, in_place: bool) -> io::Result<Self> {
+        let found = file.metadata()?;
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).mode(0o600);
+        let donor = Self {
+            file: options.custom_flags(libc::O_TMPFILE).open(dir)?,
+            in_place,
+            block: found.blksize().max(1),
+        };
+        if !in_place && donor.allocate(0, 0, found.len()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(donor)
+    }
+
+    fn allocate(&self, mode: libc::c_int, offset: u64, length: u64) -> libc::c_int {
+        let [offset, length] = [offset, length].map(|n| libc::off_t::try_from(n).unwrap_or(-1));
+        // SAFETY: an open descriptor is all it needs.
+        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset, length) }
+    }
+
+    /// Exchanges the extents of a range; how many bytes it was, or -1.
+    fn moves(&self, fd: libc::c_int, op: Op) -> libc::ssize_t {
+        let length = u64::from(op.len);
+        if self.in_place && self.allocate(0, op.offset, length) != 0 {
+            return -1;
+        }
+        let mut asked = MoveExtent {
+            donor: u32::try_from(self.file.as_raw_fd()).unwrap_or(u32::MAX),
+            from: op.offset / self.block,
+            donor_from: op.offset / self.block,
+            length: length / self.block,
+            ..MoveExtent::default()
+        };
+        // SAFETY: `asked` has the layout of the kernel's structure, and outlives the call.
+        let result = unsafe { libc::ioctl(fd, EXT4_IOC_MOVE_EXT, &raw mut asked) };
+        if result != 0 {
+            return -1;
+        }
+        if self.in_place {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            if self.allocate(mode, op.offset, length) != 0 {
+                return -1;
+            }
+        }
+        let moved = (asked.moved * self.block).min(length);
+        libc::ssize_t::try_from(moved).unwrap_or(libc::ssize_t::MAX)
+    }
 }
 
 impl Changes {
+    /// An engine that exchanges the extents of each file for those of a donor in a directory of the same file system.
+    pub fn moving(setup: Setup, dirs: &[&Path], in_place: bool) -> io::Result<Self> {
+        let each = setup.files.iter().zip(dirs);
+        let donors = each.map(|(file, dir)| Donor::new(file, dir, in_place));
+        Ok(Self {
+            donors: donors.collect::<io::Result<_>>()?,
+            ..Self::new(setup, Change::Extents)?
+        })
+    }
+
     /// An engine of one slot, whatever `setup` asks for.
     pub fn new(setup: Setup, change: Change) -> io::Result<Self> {
         Ok(Self {
             one: One::new(setup)?,
             change,
+            donors: Vec::new(),
         })
     }
 }
 
-fn changes(change: Change, common: &Common, op: Op) -> libc::ssize_t {
+fn changes(change: Change, donors: &[Donor], common: &Common, op: Op) -> libc::ssize_t {
     let fd = common.files[index(op.file)].as_raw_fd();
     let result = match (change, op.kind) {
         (_, Kind::Sync | Kind::DataSync) | (Change::Room, Kind::Trim) => return other(common, op),
+        (Change::Extents, _) => {
+            return donors
+                .get(index(op.file))
+                .map_or(-1, |donor| donor.moves(fd, op));
+        }
         (Change::Length, _) => {
             // SAFETY: an open descriptor is all it needs.
             unsafe { libc::ftruncate(fd, offset(op)) }
@@ -76,15 +177,16 @@ impl Engine for Changes {
         let is_other = matches!(op.kind, Kind::Read | Kind::Trim);
         assert!(
             self.change == Change::Room || !is_other,
-            "a length changes by writes alone"
+            "a length changes, and extents are exchanged, by writes alone"
         );
         self.one.prepare(slot, op);
     }
 
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
-        let change = self.change;
-        self.one.does(|common, _, op| changes(change, common, op));
+        let (change, donors) = (self.change, &self.donors);
+        self.one
+            .does(|common, _, op| changes(change, donors, common, op));
         Ok(())
     }
 
@@ -97,8 +199,6 @@ impl Engine for Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
-    use std::os::unix::fs::MetadataExt;
 
     const BLOCK: u32 = 64 << 10;
 
@@ -146,5 +246,55 @@ mod tests {
         assert_eq!(found().0, block);
         let null = File::open("/dev/null").unwrap();
         assert_eq!(does(&null, Change::Length, Kind::Write), -libc::EINVAL);
+    }
+
+    #[test]
+    fn extents_are_exchanged_and_the_data_stays() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = dir.path().join("file");
+        let data: Vec<u8> = (0..4 * BLOCK).map(|n| (n / 7).to_le_bytes()[0]).collect();
+        std::fs::write(&path, &data).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        file.sync_all().unwrap();
+        for in_place in [false, true] {
+            let setup = Setup {
+                files: vec![file.try_clone().unwrap()],
+                slots: 1,
+                slot_bytes: 64 << 10,
+            };
+            let mut engine = Changes::moving(setup, &[dir.path()], in_place).unwrap();
+            for number in 0..4 {
+                let op = Op {
+                    kind: Kind::Write,
+                    file: 0,
+                    offset: u64::from(number * BLOCK),
+                    len: BLOCK,
+                    at: 0,
+                };
+                let mut moves = || {
+                    engine.prepare(0, op);
+                    engine.submit().unwrap();
+                    let mut over = [Completion::default()];
+                    assert_eq!(engine.reap(Wait::One, &mut over).unwrap(), 1);
+                    over[0].result
+                };
+                // What the page cache holds in large pieces is busy.
+                let mut moved = moves();
+                for _ in 0..20 {
+                    if moved != -libc::EBUSY {
+                        break;
+                    }
+                    file.sync_all().unwrap();
+                    crate::io::file::drop_cache_of(&file, 0, u64::from(4 * BLOCK)).unwrap();
+                    moved = moves();
+                }
+                if [-libc::ENOTTY, -libc::EOPNOTSUPP].contains(&moved) {
+                    eprintln!("skipped: this file system is not ext4");
+                    return;
+                }
+                assert_eq!(moved, i32::try_from(BLOCK).unwrap(), "{in_place}");
+            }
+            assert_eq!(std::fs::read(&path).unwrap(), data);
+        }
     }
 }

@@ -89,6 +89,7 @@ pub(super) fn from_params(params: &Params) -> Job {
 /// The kinds of operations that a job is made of.
 pub(super) const fn kinds(job: &Job) -> &'static [Kind] {
     match job.pattern.mix {
+        _ if matches!(job.engine, IoEngine::Cpu) => &[],
         Mix::Read => &[Kind::Read],
         Mix::Write => &[Kind::Write],
         Mix::ReadWrite => &[Kind::Read, Kind::Write],

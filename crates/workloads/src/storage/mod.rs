@@ -7,6 +7,7 @@ mod advice;
 mod body;
 mod broken;
 mod buffers;
+mod burn;
 mod data;
 mod familiar;
 mod file;
@@ -48,6 +49,7 @@ use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
 pub(crate) use parts::make_ready;
 use parts::{Parts, no_memory};
+use std::path::Path;
 use sys::io::{Aio, Change, Changes, Mmap, Null, Pvsync2, Uring};
 
 pub(crate) use familiar::FAMILIAR;
@@ -188,6 +190,10 @@ pub fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError> {
 
 /// The same without threads of its own. Alone in its process it watches what the process does.
 fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, WorkError> {
+    if job.engine == IoEngine::Cpu {
+        // Whoever has several jobs keeps their time.
+        return Ok(Box::new(task::Nothing));
+    }
     let mut parts = Parts::new(job, place, is_alone)?;
     match job.engine {
         IoEngine::Auto if job.depth == 1 => parts.psync(),
@@ -227,7 +233,18 @@ fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, W
             let engine = Changes::new(parts.setup()?, change).map_err(no_memory)?;
             Ok(parts.body(engine))
         }
-        IoEngine::Null => {
+        IoEngine::Defrag | IoEngine::DefragInPlace => {
+            let dirs = parts.files.iter().map(|found| found.path.parent());
+            let dirs: Vec<&Path> = dirs.map(|dir| dir.unwrap_or(Path::new("."))).collect();
+            let in_place = job.engine == IoEngine::DefragInPlace;
+            let engine = Changes::moving(parts.setup()?, &dirs, in_place);
+            let engine = engine.map_err(|error| {
+                let path = parts.files[0].path.display();
+                WorkError::failed("make a donor of extents beside", path, error)
+            })?;
+            Ok(parts.body(engine))
+        }
+        IoEngine::Null | IoEngine::Cpu => {
             let engine = Null::new(parts.setup()?).map_err(no_memory)?;
             Ok(parts.body(engine))
         }

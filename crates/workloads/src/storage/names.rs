@@ -35,6 +35,7 @@ pub(super) const fn word(job: &Job) -> Option<&'static str> {
         IoEngine::FileStat | IoEngine::DirStat => Some("stat names in"),
         IoEngine::Ftruncate => Some("ftruncate"),
         IoEngine::Falloc => Some("fallocate"),
+        engine if engine.moves_extents() => Some("move extents of"),
         _ => None,
     }
 }

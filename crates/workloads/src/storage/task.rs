@@ -4,6 +4,7 @@
 //! CPUs, ends with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be
 //! it in its set-up, is told as far as it came, and the others go on.
 
+use super::burn;
 use super::idle::Cpus;
 use engine::recorder::{Latencies, Recorder};
 use engine::tick::SoFar;
@@ -93,7 +94,7 @@ pub(super) struct Doing {
 impl Doing {
     pub(super) fn new(task: Task, inner: Box<dyn Body>, words: Words, place: &Place) -> Self {
         let below = match &task.job.target {
-            _ if task.job.engine == IoEngine::Null => None,
+            _ if matches!(task.job.engine, IoEngine::Null | IoEngine::Cpu) => None,
             Target::TestFile => Some(place.run_dir.as_path()),
             Target::File { path, .. } | Target::Device { path, .. } => Some(path.as_path()),
         };
@@ -210,7 +211,7 @@ impl Words {
 }
 
 /// Nothing is done.
-struct Nothing;
+pub(super) struct Nothing;
 
 impl Body for Nothing {
     fn batch(&mut self, _: u64, _: &mut Recorder) -> Result<u64, WorkError> {
@@ -233,6 +234,12 @@ impl Body for Doing {
         let is_stopped = sys::signal::interrupted().is_some();
         let is_over = self.task.only_prepares || self.failed.is_some();
         if is_over || is_stopped || self.words.end() {
+            self.end();
+            return Ok(0);
+        }
+        if self.task.job.engine == IoEngine::Cpu {
+            burn::until(&self.task.job, self.entered, || self.words.end());
+            self.left = monotonic();
             self.end();
             return Ok(0);
         }

@@ -16,20 +16,8 @@ const REFUSED: &[(&str, &str)] = &[
         "option `cmdprio_percentage` is refused",
     ),
     (
-        "cpuio.fio",
-        "`cpuio`: that engine of fio is not here: jobs here are about files",
-    ),
-    (
         "dev-dax.fio",
         "`dev-dax`: that engine of fio is not here: it needs persistent memory",
-    ),
-    (
-        "e4defrag.fio",
-        "`e4defrag`: that engine of fio is not here: extents of files are not moved",
-    ),
-    (
-        "e4defrag2.fio",
-        "`e4defrag`: that engine of fio is not here: extents of files are not moved",
     ),
     (
         "exec.fio",

@@ -212,3 +212,32 @@ fn equal_blocks_are_drawn_from_a_set_which_jobs_may_share() {
     let found = alone("--dedupe_mode=working_set");
     assert!((45..=51).contains(&found), "{found}");
 }
+
+#[test]
+fn extents_of_a_file_are_moved_and_its_data_stays() {
+    let bed = Bed::new();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = format!("--directory={}", dir.path().display());
+    let job = [
+        "--name=a",
+        &directory,
+        "--size=1m",
+        "--bs=64k",
+        "--rw=write",
+    ];
+    fio(&bed, &job).code(0);
+    let path = dir.path().join("a.0.0");
+    let before = std::fs::read(&path).unwrap();
+    for place in ["--inplace=0", "--inplace=1"] {
+        let moves = ["--ioengine=e4defrag", "--donorname=donor", place];
+        let done = fio(&bed, &[&job[..], &moves].concat());
+        if done.err.contains("Inappropriate ioctl") || done.err.contains("not supported") {
+            eprintln!("skipped: this file system is not ext4");
+            return;
+        }
+        done.code(0).out_has(&["issued rwts: total=0,16,0,0 "]);
+        assert_eq!(std::fs::read(&path).unwrap(), before, "{place}");
+    }
+    let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
+    assert_eq!(names.len(), 1, "the donor has no name");
+}

@@ -181,3 +181,45 @@ fn a_scheduler_that_cannot_be_set_is_refused_with_its_reason() {
     let done = fio(&bed, &job).code(3);
     done.err_has(&["job `t`: set the scheduler `no-such-scheduler`: ", "hint: "]);
 }
+
+#[test]
+fn a_cpu_is_kept_busy_for_its_share_and_moves_nothing() {
+    let bed = Bed::new();
+    let burn = [
+        "--name=burn",
+        "--ioengine=cpuio",
+        "--cpuload=20",
+        "--cpuchunks=5000",
+        "--runtime=1",
+    ];
+    let share = |done: &Done| -> f64 {
+        let line = done.out.lines().find_map(|line| line.split_once(": usr="));
+        let text = line.and_then(|(_, rest)| rest.split_once('%'));
+        text.unwrap().0.parse().unwrap()
+    };
+    for mode in ["--cpumode=noop", "--cpumode=qsort"] {
+        let done = fio(&bed, &[&burn[..], &[mode]].concat());
+        let done = done.code(0);
+        let word = mode.split_once('=').unwrap().1;
+        let head = format!("burn ({word}): ioengine=cpuio, cpuload=20, cpucycle=5000");
+        let done = done.out_has(&[&head, "err= 0: pid=", "issued rwts: total=0,0,0,0 "]);
+        let found = share(&done);
+        assert!((1.0..=30.0).contains(&found), "{mode}: {found} %");
+    }
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = format!("--directory={}", dir.path().display());
+    let job = ["--name=a", &directory, "--size=1m", "--rw=read"];
+    fio(&bed, &[&burn[..], &job].concat())
+        .code(0)
+        .out_has(&["issued rwts: total=256,0,0,0 "]);
+    let refused = |args: &[&str], expect: &str| {
+        fio(&bed, args).code(2).err_has(&[expect]);
+    };
+    let engine = "--ioengine=cpuio";
+    refused(&["--name=a", engine, "--runtime=1"], "needs `cpuload`");
+    refused(&["--name=a", engine, "--cpuload=5"], "without `runtime`");
+    refused(
+        &["--name=a", "--size=1m", "--cpuload=5"],
+        "`cpuload` is no option of `ioengine=psync`",
+    );
+}

@@ -17,10 +17,6 @@ const fn of(names: &'static [&'static str], doc: &'static str) -> OptionDef {
 /// The table.
 pub(super) static OPTIONS: &[OptionDef] = &[
     of(
-        &["cpuload", "cpuchunks", "cpumode", "exit_on_io_done"],
-        "Options of the engine `cpuio`.",
-    ),
-    of(
         &[
             "hostname",
             "port",
@@ -103,10 +99,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     ),
     of(&["skip_bad"], "Option of the engine `mtd`."),
     of(&["thp"], "Option of the engine `mmap`."),
-    of(
-        &["donorname", "inplace"],
-        "Options of the engine `e4defrag`.",
-    ),
     of(
         &["program", "arguments", "grace_time", "std_redirect"],
         "Options of the engine `exec`.",

@@ -1,8 +1,10 @@
 //! Options that say through which interface of the kernel a job works, and how deep its queue is.
 
 use super::super::draft::Draft;
+use super::super::value::Bare;
 use super::engines::{self, Engine, Here};
-use super::{Kind, OptionDef, small};
+use super::{Kind, OptionDef, Takes, small};
+use model::units::Nanos;
 
 /// The deepest queue: what `io_uring_setup` takes.
 const MAX_DEPTH: u64 = 32_768;
@@ -25,6 +27,38 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             }),
         "The system call of `filestat` and `dirstat`. Of these names, none of which is a link, `stat` and `lstat` tell \
              the same.",
+    ),
+    OptionDef::new(
+        "cpuload",
+        "",
+        Kind::Int(0..=100, |d, n| d.job.does.burn.percent = small(n)),
+        "The share of the time for which `cpuio` keeps a CPU busy.",
+    ),
+    OptionDef::new(
+        "cpuchunks",
+        "50000",
+        Kind::Time(Bare::Micros, |d, n| d.job.does.burn.chunk = Nanos(n)),
+        "How long it does so at a time.",
+    ),
+    OptionDef::new(
+        "cpumode",
+        "noop",
+        Kind::Choice(&["noop", "qsort"], |d, word| {
+            d.job.does.burn.sorts = word == "qsort";
+        }),
+        "What it does: look at the clock, or sort numbers.",
+    ),
+    OptionDef::new(
+        "inplace",
+        "0",
+        Kind::Bool(|d, on| d.job.target.moves_in_place = on),
+        "The donor of `e4defrag` gets room for each operation, instead of all of it before.",
+    ),
+    OptionDef::noted(
+        "donorname",
+        Takes::Value,
+        "The file that gives `e4defrag` its extents.",
+        "it has no name here, and goes with the job",
     ),
     OptionDef::new(
         "iodepth",

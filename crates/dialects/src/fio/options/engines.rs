@@ -53,6 +53,11 @@ const fn refused(names: &'static [&'static str], doc: &'static str, why: &'stati
 /// The engines, those that are here first.
 pub static ENGINES: &[Engine] = &[
     done(
+        &["cpuio"],
+        IoEngine::Cpu,
+        "keeps a CPU busy for a share of the time; nothing is read or written",
+    ),
+    done(
         &["dircreate"],
         IoEngine::DirCreate,
         "makes directories: each is one operation",
@@ -66,6 +71,11 @@ pub static ENGINES: &[Engine] = &[
         &["dirstat"],
         IoEngine::DirStat,
         "looks at directories with stat",
+    ),
+    done(
+        &["e4defrag"],
+        IoEngine::Defrag,
+        "moves extents of files of ext4 as a defragmenter does, in the place of writes; the data stays",
     ),
     done(
         &["falloc"],
@@ -147,16 +157,6 @@ pub static ENGINES: &[Engine] = &[
         &["splice"],
         "splice between files and pipes",
         "no engine here moves data without buffers",
-    ),
-    refused(
-        &["cpuio"],
-        "keeps CPUs busy and does no I/O",
-        "jobs here are about files; `kurabe run` measures CPUs",
-    ),
-    refused(
-        &["e4defrag"],
-        "moves extents of ext4 as a defragmenter does",
-        "extents of files are not moved",
     ),
     refused(
         &["exec"],

@@ -172,6 +172,13 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     )
     .instead("verify_only")
     .but(&["0"]),
+    no(
+        "exit_on_io_done",
+        "Ends a job of `cpuio` when no other job goes on.",
+        "a job of `cpuio` ends by its time",
+    )
+    .instead("runtime")
+    .but(&["0"]),
     trim("trim_percentage", "Trims a share of verified blocks.").but(&["0"]),
     trim("trim_verify_zero", "Trimmed blocks must read as zeros.").but(&["1"]),
     trim("trim_backlog", "Trims after so many blocks.").but(&["0"]),

@@ -4,7 +4,7 @@ use super::scale::bytes;
 use crate::fio::job::{Blocks, Job};
 use crate::fio::plan::Plan;
 use crate::printable::printable;
-use model::job::Mix;
+use model::job::{IoEngine, Mix};
 use std::fmt::Write as _;
 
 /// The lines before the jobs begin.
@@ -41,6 +41,15 @@ pub fn head(plan: &Plan, version: &str) -> String {
 
 fn section(job: &Job, group: u32) -> String {
     let does = &job.does;
+    if does.engine == IoEngine::Cpu {
+        let mode = if does.burn.sorts { "qsort" } else { "noop" };
+        return format!(
+            "{} ({mode}): ioengine=cpuio, cpuload={}, cpucycle={}",
+            printable(&job.name),
+            does.burn.percent,
+            does.burn.chunk.0 / 1000
+        );
+    }
     let range = |blocks: Option<&Blocks>| {
         let ends = blocks.map_or((0, 0), |blocks| (blocks.min_bytes(), blocks.max_bytes()));
         format!("{}-{}", bytes(ends.0), bytes(ends.1))
