@@ -17,7 +17,7 @@ pub(super) fn finish(draft: &mut Draft) -> Result<Job, String> {
     zones(draft)?;
     conflicts(&draft.job)?;
     burns(&draft.job)?;
-    engine_options(&draft.job)?;
+    engine_options(draft)?;
     times(draft);
     queue(draft);
     offsets(draft);
@@ -140,7 +140,9 @@ fn leads_out(job: &Job) -> bool {
 }
 
 /// Options of single engines; fio does not know them under another one.
-fn engine_options(job: &Job) -> Result<(), String> {
+fn engine_options(draft: &mut Draft) -> Result<(), String> {
+    /// Those of engines that do something else than transfers.
+    const ALONE: &[&str] = &["cpuload", "cpuchunks", "cpumode", "inplace", "donorname"];
     const URING: &[&str] = &[
         "fixedbufs",
         "registerfiles",
@@ -148,14 +150,14 @@ fn engine_options(job: &Job) -> Result<(), String> {
         "sqthread_poll_cpu",
         "nonvectored",
     ];
+    let job = &draft.job;
     let word = job.engine_word();
     let is_uring = word == "io_uring";
-    // A section with an engine of its own leaves what the defaults say of theirs.
     let own_engine = job
         .setting("ioengine")
         .is_some_and(|engine| !engine.is_global);
-    let settings = job.settings.iter();
-    for setting in settings.filter(|setting| !(own_engine && setting.is_global)) {
+    let mut left = Vec::new();
+    for setting in &job.settings {
         let fits = match setting.name {
             "hipri" => is_uring || word == "pvsync2",
             name if URING.contains(&name) => is_uring,
@@ -164,12 +166,23 @@ fn engine_options(job: &Job) -> Result<(), String> {
             "stat_type" => matches!(job.does.engine, IoEngine::FileStat | IoEngine::DirStat),
             _ => true,
         };
-        if !fits {
-            return Err(format!(
-                "`{}` is no option of `ioengine={word}`",
-                setting.name
-            ));
+        if fits {
+            continue;
         }
+        // Defaults may be meant for sections with another engine.
+        if own_engine && setting.is_global && ALONE.contains(&setting.name) {
+            left.push(setting.name);
+            continue;
+        }
+        return Err(format!(
+            "`{}` is no option of `ioengine={word}`",
+            setting.name
+        ));
+    }
+    for name in left {
+        draft.note(format!(
+            "`{name}` changes nothing here: it is an option of another engine"
+        ));
     }
     Ok(())
 }

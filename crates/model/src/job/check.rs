@@ -4,6 +4,9 @@ use super::{Behind, Contents, End, FileOrder, IoEngine, Job, Mix, Target, Verify
 use crate::num::{approx, round_to_usize};
 use crate::units::Nanos;
 
+/// What extents are multiples of: the largest block that ext4 has.
+const EXTENT: u64 = 4096;
+
 impl Job {
     /// What is wrong with it, where something is.
     pub fn check(&self) -> Result<(), String> {
@@ -149,6 +152,14 @@ impl Job {
         let mut all = std::iter::once(&self.target).chain(&self.more_targets);
         if all.any(|target| matches!(target, Target::Device { .. })) {
             return Err(of_a_device.to_owned());
+        }
+        let (least, most) = self.size_range();
+        let all = [least, most, self.offset_bytes];
+        let is_whole = all.iter().all(|bytes| bytes.is_multiple_of(EXTENT));
+        if self.engine.moves_extents() && (!is_whole || self.steps.is_unaligned) {
+            return Err(format!(
+                "extents are moved in whole blocks of {EXTENT} bytes: sizes and offsets must be multiples of it"
+            ));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "fallocate and ioctl have no safe interface")]
 
+use super::file::drop_cache;
 use super::sync::{One, offset, other};
 use super::{Common, Completion, Engine, Kind, Op, Setup, Wait, index};
 use std::fs::{File, OpenOptions};
@@ -46,6 +47,9 @@ struct MoveExtent {
     moved: u64,
 }
 
+/// How often a range that is busy is asked for again.
+const TRIES: u32 = 5;
+
 /// `_IOWR('f', 15, struct move_extent)`: Documentation/filesystems/ext4 of the kernel.
 const EXT4_IOC_MOVE_EXT: libc::Ioctl = 0xc028_660f;
 
@@ -82,7 +86,7 @@ impl Donor {
     }
 
     /// Exchanges the extents of a range; how many bytes it was, or -1.
-    fn moves(&self, fd: libc::c_int, op: Op) -> libc::ssize_t {
+    fn moves(&self, of: &File, op: Op) -> libc::ssize_t {
         let length = u64::from(op.len);
         if self.in_place && self.allocate(0, op.offset, length) != 0 {
             return -1;
@@ -94,8 +98,17 @@ impl Donor {
             length: length / self.block,
             ..MoveExtent::default()
         };
-        // SAFETY: `asked` has the layout of the kernel's structure, and outlives the call.
-        let result = unsafe { libc::ioctl(fd, EXT4_IOC_MOVE_EXT, &raw mut asked) };
+        let mut result = asks(of, &mut asked);
+        for _ in 0..TRIES {
+            if result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EBUSY) {
+                break;
+            }
+            // What the page cache holds in large pieces is busy until it is written and forgotten.
+            if of.sync_data().is_err() || drop_cache(of).is_err() {
+                return -1;
+            }
+            result = asks(of, &mut asked);
+        }
         if result != 0 {
             return -1;
         }
@@ -108,6 +121,12 @@ impl Donor {
         let moved = (asked.moved * self.block).min(length);
         libc::ssize_t::try_from(moved).unwrap_or(libc::ssize_t::MAX)
     }
+}
+
+fn asks(of: &File, asked: &mut MoveExtent) -> libc::c_int {
+    asked.moved = 0;
+    // SAFETY: `asked` has the layout of the kernel's structure, and outlives the call.
+    unsafe { libc::ioctl(of.as_raw_fd(), EXT4_IOC_MOVE_EXT, &raw mut *asked) }
 }
 
 impl Changes {
@@ -138,7 +157,7 @@ fn changes(change: Change, donors: &[Donor], common: &Common, op: Op) -> libc::s
         (Change::Extents, _) => {
             return donors
                 .get(index(op.file))
-                .map_or(-1, |donor| donor.moves(fd, op));
+                .map_or(-1, |donor| donor.moves(&common.files[index(op.file)], op));
         }
         (Change::Length, _) => {
             // SAFETY: an open descriptor is all it needs.
@@ -250,7 +269,7 @@ mod tests {
 
     #[test]
     fn extents_are_exchanged_and_the_data_stays() {
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let data: Vec<u8> = (0..4 * BLOCK).map(|n| (n / 7).to_le_bytes()[0]).collect();
         std::fs::write(&path, &data).unwrap();
@@ -262,7 +281,10 @@ mod tests {
                 slots: 1,
                 slot_bytes: 64 << 10,
             };
-            let mut engine = Changes::moving(setup, &[dir.path()], in_place).unwrap();
+            let Ok(mut engine) = Changes::moving(setup, &[dir.path()], in_place) else {
+                eprintln!("skipped: this file system has no files without a name");
+                return;
+            };
             for number in 0..4 {
                 let op = Op {
                     kind: Kind::Write,
@@ -271,23 +293,11 @@ mod tests {
                     len: BLOCK,
                     at: 0,
                 };
-                let mut moves = || {
-                    engine.prepare(0, op);
-                    engine.submit().unwrap();
-                    let mut over = [Completion::default()];
-                    assert_eq!(engine.reap(Wait::One, &mut over).unwrap(), 1);
-                    over[0].result
-                };
-                // What the page cache holds in large pieces is busy.
-                let mut moved = moves();
-                for _ in 0..20 {
-                    if moved != -libc::EBUSY {
-                        break;
-                    }
-                    file.sync_all().unwrap();
-                    crate::io::file::drop_cache_of(&file, 0, u64::from(4 * BLOCK)).unwrap();
-                    moved = moves();
-                }
+                engine.prepare(0, op);
+                engine.submit().unwrap();
+                let mut over = [Completion::default()];
+                assert_eq!(engine.reap(Wait::One, &mut over).unwrap(), 1);
+                let moved = over[0].result;
                 if [-libc::ENOTTY, -libc::EOPNOTSUPP].contains(&moved) {
                     eprintln!("skipped: this file system is not ext4");
                     return;

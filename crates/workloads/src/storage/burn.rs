@@ -1,6 +1,6 @@
 //! A CPU that is kept busy beside jobs on storage: for a while again and again, with rests between.
 
-use model::job::{Burn, Job};
+use model::job::Burn;
 use model::rng::Rng;
 use std::hint;
 use sys::clock::{monotonic, sleep};
@@ -8,26 +8,28 @@ use sys::clock::{monotonic, sleep};
 /// Numbers that are sorted at a time: some 0.1 ms.
 const NUMBERS: usize = 4096;
 
-/// A rest is slept in parts of this at most, so that an end is seen.
+/// How often it looks whether it is to end.
 const LOOKS_EVERY_NS: u64 = 10_000_000;
 
-/// Does what the job asks for, from its pause on until its time is over, something interrupts, or `is_over`.
-pub(super) fn until(job: &Job, entered: u64, is_over: impl Fn() -> bool) {
-    let begin = entered.saturating_add(job.start_delay.0);
-    let time = job.end.time.unwrap_or_default().plus(job.ramp);
-    let end = begin.saturating_add(time.0);
+/// Does what is asked for from one time of the monotonic clock to another, unless something interrupts or `is_over`.
+pub(super) fn between(burn: Burn, begin: u64, end: u64, is_over: impl Fn() -> bool) {
     let goes_on = || !is_over() && sys::signal::interrupted().is_none();
     rest(begin, goes_on);
-    let mut numbers = Numbers::new(job.burn);
+    let mut numbers = Numbers::new(burn);
     while monotonic() < end && goes_on() {
         let from = monotonic();
-        let to = from.saturating_add(job.burn.chunk.0).min(end);
-        while monotonic() < to {
-            numbers.work();
+        let to = from.saturating_add(burn.chunk.0).min(end);
+        let mut now = from;
+        while now < to && goes_on() {
+            let look = now.saturating_add(LOOKS_EVERY_NS).min(to);
+            while now < look {
+                numbers.work();
+                now = monotonic();
+            }
         }
         // As long as it was busy, whatever else ran meanwhile.
         let busy = monotonic().saturating_sub(from);
-        let share = u64::from(job.burn.percent.clamp(1, 100));
+        let share = u64::from(burn.percent.clamp(1, 100));
         let pause = busy.saturating_mul(100 - share) / share;
         rest(monotonic().saturating_add(pause).min(end), goes_on);
     }
@@ -78,29 +80,20 @@ mod tests {
 
     #[test]
     fn it_goes_on_for_its_time_and_ends_when_it_is_told_to() {
-        let job = Job {
-            start_delay: Nanos::from_millis(20),
-            burn: Burn {
-                percent: 50,
-                chunk: Nanos::from_millis(5),
-                sorts: true,
-            },
-            end: model::job::End {
-                time: Some(Nanos::from_millis(40)),
-                ..model::job::End::default()
-            },
-            ..Job::default()
+        let burn = Burn {
+            percent: 50,
+            chunk: Nanos::from_millis(5),
+            sorts: true,
         };
-        let begin = monotonic();
-        until(&job, begin, || false);
-        assert!(monotonic() - begin >= 60_000_000);
-        let long = Job {
-            end: model::job::End {
-                time: Some(Nanos::from_secs(3600)),
-                ..job.end
-            },
-            ..job
+        let now = monotonic();
+        between(burn, now + 20_000_000, now + 60_000_000, || false);
+        assert!(monotonic() - now >= 60_000_000);
+        let whole = Burn {
+            percent: 100,
+            chunk: Nanos::from_secs(3600),
+            ..burn
         };
-        until(&long, begin, || true);
+        let ends = monotonic() + 30_000_000;
+        between(whole, 0, u64::MAX, || monotonic() > ends);
     }
 }

@@ -237,6 +237,10 @@ fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, W
             let dirs = parts.files.iter().map(|found| found.path.parent());
             let dirs: Vec<&Path> = dirs.map(|dir| dir.unwrap_or(Path::new("."))).collect();
             let in_place = job.engine == IoEngine::DefragInPlace;
+            if let (false, Some(dir)) = (in_place, dirs.first()) {
+                // Donors are as large as the files.
+                space::check_round(dir, parts.sizes.iter().sum())?;
+            }
             let engine = Changes::moving(parts.setup()?, &dirs, in_place);
             let engine = engine.map_err(|error| {
                 let path = parts.files[0].path.display();

@@ -144,6 +144,22 @@ impl Doing {
         self.counts_from = (before > 0).then(|| self.entered.saturating_add(before));
     }
 
+    /// Keeps a CPU busy, in the ramp and in the time that counts.
+    fn burn(&mut self) {
+        let job = &self.task.job;
+        let is_over = || self.words.end();
+        let counts = self.entered.saturating_add(self.task.before().0);
+        let begin = self.entered.saturating_add(job.start_delay.0);
+        burn::between(job.burn, begin, counts, is_over);
+        if let Some(cpus) = &mut self.cpus {
+            cpus.again();
+        }
+        self.entered = monotonic();
+        let time = job.end.time.unwrap_or_default();
+        burn::between(job.burn, counts, counts.saturating_add(time.0), is_over);
+        self.left = monotonic();
+    }
+
     /// How long it has been at work, up to the last batch that ended.
     const fn wall(&self) -> Nanos {
         Nanos(self.left.saturating_sub(self.entered))
@@ -238,8 +254,7 @@ impl Body for Doing {
             return Ok(0);
         }
         if self.task.job.engine == IoEngine::Cpu {
-            burn::until(&self.task.job, self.entered, || self.words.end());
-            self.left = monotonic();
+            self.burn();
             self.end();
             return Ok(0);
         }

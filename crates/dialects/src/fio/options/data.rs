@@ -116,7 +116,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "dedupe_global",
         "0",
         Kind::Bool(|d, on| d.job.data.equal.is_shared = on),
-        "All jobs draw from the same set.",
+        "All jobs of the same `randseed` draw from the same set.",
     ),
     OptionDef::new(
         "verify",

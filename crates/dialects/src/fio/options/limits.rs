@@ -184,6 +184,27 @@ pub static LIMITS: &[Limit] = &[
         |job| job.number("create_on_open") == Some(1) && !job.leaves_unwritten(),
         READ_TOO,
     ),
+    limit(
+        "dedupe_mode",
+        Reach::NotedInPart,
+        |job| {
+            let is_set = job.data.equal.is_set;
+            is_set && (job.does.redundancy.dedupe_percent == 0 || !job.does.writes())
+        },
+        "only writes with a `dedupe_percentage` draw from the set; files that are laid out repeat one block",
+    ),
+    limit(
+        "dedupe_working_set_percentage",
+        Reach::NotedInPart,
+        |job| job.has("dedupe_working_set_percentage") && !job.data.equal.is_set,
+        "without `dedupe_mode=working_set` there is no set",
+    ),
+    limit(
+        "dedupe_global",
+        Reach::NotedInPart,
+        |job| job.data.equal.is_shared && !job.data.equal.is_set,
+        "without `dedupe_mode=working_set` there is no set",
+    ),
     noted(
         "create_serialize",
         |job| job.number("create_serialize") == Some(0),

@@ -362,15 +362,16 @@ impl Thread {
         let how = as_asked(&doing.task, How::CREATE);
         let make = || set.folder.file(path, how);
         let made = self.meter.time(FileOperation::Create, make);
-        let made = made.and_then(|(opened, nanos)| {
-            let closed = self.meter.close(&doing.task, opened);
-            closed.map(|_| ((), nanos))
-        });
+        // It is there, whatever becomes of its close.
         let now = if made.is_ok() {
             Now::There
         } else {
             Now::Missing
         };
+        let made = made.and_then(|(opened, nanos)| {
+            let closed = self.meter.close(&doing.task, opened);
+            closed.map(|_| ((), nanos))
+        });
         set.map.give_back(file, was, now, false);
         if now == Now::Missing {
             set.map.leave(Some(set.tree.directory_of(file)));
