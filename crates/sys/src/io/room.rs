@@ -50,7 +50,7 @@ struct MoveExtent {
 /// How often a range that is busy is asked for again.
 const TRIES: u32 = 5;
 
-/// `_IOWR('f', 15, struct move_extent)`: Documentation/filesystems/ext4 of the kernel.
+/// `_IOWR('f', 15, struct move_extent)`: include/uapi/linux/ext4.h of the kernel.
 const EXT4_IOC_MOVE_EXT: libc::Ioctl = 0xc028_660f;
 
 /// One operation at a time.
@@ -155,9 +155,8 @@ fn changes(change: Change, donors: &[Donor], common: &Common, op: Op) -> libc::s
     let result = match (change, op.kind) {
         (_, Kind::Sync | Kind::DataSync) | (Change::Room, Kind::Trim) => return other(common, op),
         (Change::Extents, _) => {
-            return donors
-                .get(index(op.file))
-                .map_or(-1, |donor| donor.moves(&common.files[index(op.file)], op));
+            let file = index(op.file);
+            return donors[file].moves(&common.files[file], op);
         }
         (Change::Length, _) => {
             // SAFETY: an open descriptor is all it needs.

@@ -5,7 +5,7 @@ use model::rng::Rng;
 use std::hint;
 use sys::clock::{monotonic, sleep};
 
-/// Numbers that are sorted at a time: some 0.1 ms.
+/// Numbers that are sorted at a time: few, so that the clock is looked at often.
 const NUMBERS: usize = 4096;
 
 /// How often it looks whether it is to end.

@@ -20,7 +20,7 @@ pub(super) fn of(job: &Job) -> Option<Headline> {
         Mix::Write => false,
         Mix::ReadWrite | Mix::Trim | Mix::TrimWrite => return None,
     };
-    if matches!(job.engine, IoEngine::Null | IoEngine::Cpu) || job.is_rated() {
+    if job.engine == IoEngine::Null || job.is_rated() {
         return None;
     }
     // What is synced is small where nothing else is said.

@@ -234,8 +234,12 @@ fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, W
             Ok(parts.body(engine))
         }
         IoEngine::Defrag | IoEngine::DefragInPlace => {
-            let dirs = parts.files.iter().map(|found| found.path.parent());
-            let dirs: Vec<&Path> = dirs.map(|dir| dir.unwrap_or(Path::new("."))).collect();
+            let dirs = parts.files.iter().map(|found| {
+                let dir = found.path.parent();
+                dir.filter(|dir| !dir.as_os_str().is_empty())
+                    .unwrap_or(Path::new("."))
+            });
+            let dirs: Vec<&Path> = dirs.collect();
             let in_place = job.engine == IoEngine::DefragInPlace;
             if let (false, Some(dir)) = (in_place, dirs.first()) {
                 // Donors are as large as the files.
