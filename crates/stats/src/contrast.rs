@@ -207,7 +207,7 @@ impl Evidence {
 /// Holds `other` against `base`; `spread` is what runs of either machine differ by.
 ///
 /// Where a look ended a side (`looked`), its rounds were perhaps alike by chance, as those are that lie on one of two
-/// levels: either side is then taken to scatter as much as the other one.
+/// levels: either side is then taken to scatter about as much as the other one.
 pub(crate) fn contrast(
     method: Method,
     base: &Values,
@@ -231,7 +231,10 @@ pub(crate) fn contrast(
         return Contrast::TooFew(None);
     };
     let (here, there) = if looked {
-        (here.no_quieter_than(&there), there.no_quieter_than(&here))
+        (
+            here.hardly_quieter_than(&there),
+            there.hardly_quieter_than(&here),
+        )
     } else {
         (here, there)
     };

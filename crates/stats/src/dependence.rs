@@ -15,7 +15,7 @@ use model::num::count;
 const USUAL: (f64, f64) = (0.1, 0.3);
 
 /// The share of what is likely that lies below the value that is taken.
-const CAUTION: f64 = 0.7;
+const CAUTION: f64 = 0.65;
 
 /// The values that are looked at: so many multiples of this from 0 on. The last one is 0.95.
 const STEP: f64 = 0.025;

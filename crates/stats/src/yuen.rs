@@ -28,20 +28,25 @@ pub struct Side {
 }
 
 impl Side {
+    /// As much of another side's scatter. Chosen so that runs that ended at a target cover the truth in 93.5 to 98.5 %
+    /// of cases both where rounds lie on two levels and where one side is five times noisier (`cargo lab verdicts`).
+    const ABOUT: f64 = 0.8;
+
     /// The standard deviation of a round that would give this standard error in an untrimmed mean.
     pub fn deviation(&self) -> f64 {
         (self.se_squared * count(self.n)).sqrt()
     }
 
-    /// The same with rounds that scatter at least as much as those of `other`, and are known no better.
+    /// The same with rounds that scatter about as much as those of `other` ([`Self::ABOUT`]), where they scatter less.
     #[must_use]
-    pub(crate) fn no_quieter_than(self, other: &Self) -> Self {
-        if self.deviation() >= other.deviation() {
+    pub(crate) fn hardly_quieter_than(self, other: &Self) -> Self {
+        let least = Self::ABOUT * other.deviation();
+        if self.deviation() >= least {
             return self;
         }
         Self {
-            se_squared: other.deviation().powi(2) / count(self.n),
-            df: self.df.min(other.df),
+            se_squared: least.powi(2) / count(self.n),
+            df: other.df,
             ..self
         }
     }
@@ -378,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quieter_side_takes_the_scatter_of_the_other_one() {
+    fn the_quieter_side_takes_most_of_the_scatter_of_the_other_one() {
         let of = |n, se_squared, df| Side {
             n,
             mean: 1.0,
@@ -386,11 +391,11 @@ mod tests {
             df,
         };
         let (quiet, wild) = (of(6, 1e-6, 3.0), of(28, 1e-4, 17.0));
-        assert_eq!(wild.no_quieter_than(&quiet), wild);
-        let taken = quiet.no_quieter_than(&wild);
-        assert!((taken.deviation() / wild.deviation() - 1.0).abs() < 1e-12);
+        assert_eq!(wild.hardly_quieter_than(&quiet), wild);
+        let taken = quiet.hardly_quieter_than(&wild);
+        assert!((taken.deviation() / wild.deviation() - 0.8).abs() < 1e-12);
         assert_eq!((taken.n, taken.mean.to_bits()), (6, quiet.mean.to_bits()));
-        assert!((taken.df - 3.0).abs() < 1e-12);
+        assert!((taken.df - 17.0).abs() < 1e-12);
     }
 
     #[test]
