@@ -1,5 +1,6 @@
 //! `fs.copy`: how fast a small file is copied through the page cache, buffer by buffer.
 
+use crate::fs::aligned::Aligned;
 use crate::os::{all_or_each, failed};
 use crate::unixbench::{COMPAT, Compat, Length, shape};
 use engine::recorder::Recorder;
@@ -84,9 +85,6 @@ static SPEC: Spec = Spec {
 
 /// The largest buffer.
 const BUFSIZE_MAX: u64 = 1 << 20;
-
-/// Buffers begin on a cache line, as a C compiler places large static arrays (those of the original are).
-const ALIGN: usize = 64;
 
 /// The names of the first file and its copy.
 const NAMES: [&str; 2] = ["original", "copy"];
@@ -184,7 +182,7 @@ impl Workload for Copy {
         let mut copier = Copier {
             from: Target::open(from)?,
             to: Target::open(to)?,
-            buffer: Buffer::new(usize::try_from(bufsize).unwrap_or(usize::MAX)),
+            buffer: indices(usize::try_from(bufsize).unwrap_or(usize::MAX)),
             buffers,
             copied: 0,
             shared: compat == Compat::V513,
@@ -218,40 +216,20 @@ impl Target {
     }
 }
 
-/// Bytes that begin on a boundary of [`ALIGN`].
-struct Buffer {
-    bytes: Vec<u8>,
-    start: usize,
-    len: usize,
-}
-
-impl Buffer {
-    /// `len` bytes, each of them its own index modulo 256.
-    fn new(len: usize) -> Self {
-        let mut bytes = vec![0; len + ALIGN];
-        let start = bytes.as_ptr().align_offset(ALIGN).min(ALIGN);
-        for (byte, value) in bytes[start..start + len]
-            .iter_mut()
-            .zip((0..=u8::MAX).cycle())
-        {
-            *byte = value;
-        }
-        Self { bytes, start, len }
+/// So many bytes, each of them its own index modulo 256.
+fn indices(length: usize) -> Aligned {
+    let mut made = Aligned::new(length);
+    let bytes = made.bytes_mut().iter_mut();
+    for (byte, value) in bytes.zip((0..=u8::MAX).cycle()) {
+        *byte = value;
     }
-
-    fn get(&self) -> &[u8] {
-        &self.bytes[self.start..self.start + self.len]
-    }
-
-    fn get_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..self.start + self.len]
-    }
+    made
 }
 
 struct Copier {
     from: Target,
     to: Target,
-    buffer: Buffer,
+    buffer: Aligned,
     /// Buffers in the first file.
     buffers: u64,
     /// Buffers copied so far.
@@ -305,12 +283,12 @@ impl Copier {
     }
 
     fn write_once(&mut self) -> Result<(), WorkError> {
-        copy::write(self.from.file.as_fd(), self.buffer.get(), self.buffers)
+        copy::write(self.from.file.as_fd(), self.buffer.bytes(), self.buffers)
             .map_err(|failure| self.failed(&failure))
     }
 
     fn read_once(&mut self) -> Result<(), WorkError> {
-        let found = copy::read(self.from.file.as_fd(), self.buffer.get_mut())
+        let found = copy::read(self.from.file.as_fd(), self.buffer.bytes_mut())
             .map_err(|failure| self.failed(&failure))?;
         if found == self.buffers {
             Ok(())
@@ -332,7 +310,7 @@ impl Copier {
 impl Body for Copier {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
         let (from, to) = (self.from.file.as_fd(), self.to.file.as_fd());
-        let buffer = self.buffer.get_mut();
+        let buffer = self.buffer.bytes_mut();
         let result = all_or_each(ops, recorder, |ops| {
             copy::copy(from, to, buffer, ops).map(|()| ops)
         });
@@ -353,15 +331,15 @@ impl Body for Copier {
     }
 
     fn work_per_op(&self) -> f64 {
-        approx(self.buffer.len as u64)
+        approx(self.buffer.bytes().len() as u64)
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        let full = self.buffers * self.buffer.len as u64;
-        let least = self.copied.min(self.buffers) * self.buffer.len as u64;
+        let full = self.buffers * self.buffer.bytes().len() as u64;
+        let least = self.copied.min(self.buffers) * self.buffer.bytes().len() as u64;
         let most = if self.shared { full } else { least };
-        let expected = Buffer::new(self.buffer.len);
-        let size = check_content(&self.to.path, expected.get())?;
+        let expected = indices(self.buffer.bytes().len());
+        let size = check_content(&self.to.path, expected.bytes())?;
         if !(least..=most).contains(&size) {
             return Err(WorkError::Wrong(format!(
                 "`{}` has {size} bytes, and {least} were copied",
@@ -369,7 +347,7 @@ impl Body for Copier {
             )));
         }
         Ok(Finish {
-            digest: Digest::EMPTY.bytes(expected.get()),
+            digest: Digest::EMPTY.bytes(expected.bytes()),
             ..Finish::default()
         })
     }

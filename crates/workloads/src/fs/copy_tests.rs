@@ -74,7 +74,7 @@ fn copies_share_their_files_only_in_the_mode_that_asks_for_it() {
     let open = |shared: bool| Copier {
         from: Target::open(place.shared_dir.join(NAMES[0])).unwrap(),
         to: Target::open(place.shared_dir.join(NAMES[1])).unwrap(),
-        buffer: Buffer::new(256),
+        buffer: indices(256),
         buffers: params.count("blocks") * 4,
         copied: 0,
         shared,
@@ -130,7 +130,7 @@ fn the_steps_before_copying_are_done_in_order_with_the_file_written_and_read() {
     let mut copier = Copier {
         from: Target::open(from.clone()).unwrap(),
         to: Target::open(place.dir.join(NAMES[1])).unwrap(),
-        buffer: Buffer::new(256),
+        buffer: indices(256),
         buffers: 16,
         copied: 0,
         shared: false,

@@ -1,5 +1,6 @@
 //! Family `fs`: what goes through the file system as programs use it, page cache included.
 
+mod aligned;
 mod bonnie;
 mod copy;
 pub mod dbench;

@@ -68,7 +68,6 @@ pub(crate) struct Io;
 const SHAPE: Shape = Shape {
     // A device that is given back and filled again by each round: 2 GiB at 4 MB/s take less.
     setup_max: Nanos::from_secs(600),
-    warmup: Nanos::from_millis(300),
     measure: Nanos::from_millis(1500),
     ..Shape::DEFAULT
 };

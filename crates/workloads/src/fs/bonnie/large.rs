@@ -4,6 +4,7 @@ use super::metrics::{bytes_per_s, cpu_share, longest, ops_per_s, share};
 use super::seekers::{Seekers, Seeks};
 use super::size::{self, SIZE_MIN};
 use super::{PHASES, Part, failed, timed};
+use crate::fs::aligned::Aligned;
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload, Writes};
 use model::digest::Digest;
@@ -271,7 +272,6 @@ impl Workload for Large {
         let chunks = size.bytes / CHUNK;
         let chunk_bytes = usize::try_from(CHUNK).unwrap_or(usize::MAX);
         let mut rng = Rng::stream(place.seed, 1);
-        let words = (0..CHUNK / 8).flat_map(|_| rng.next().to_le_bytes());
         let path = place.dir.join("data");
         let seeks = Seeks {
             tickets: params.count("seeks"),
@@ -281,7 +281,7 @@ impl Workload for Large {
             seed: place.seed,
         };
         Ok(Box::new(Round {
-            chunk: words.collect(),
+            chunk: Aligned::random(chunk_bytes, &mut rng),
             seekers: Seekers::start(&path, seeks, place.clock())?,
             path,
             chunks,
@@ -304,7 +304,7 @@ fn fetched() -> Option<u64> {
 /// A round.
 struct Round {
     path: PathBuf,
-    chunk: Vec<u8>,
+    chunk: Aligned,
     chunks: u64,
     /// Bytes that are written and read one by one.
     single: u64,
@@ -326,7 +326,7 @@ impl Round {
 
     fn phase(&mut self, at: usize) -> Result<Part, WorkError> {
         let (path, clock, chunks) = (self.path.as_path(), self.clock, self.chunks);
-        let (chunk, single) = (self.chunk.as_mut_slice(), self.single);
+        let (chunk, single) = (self.chunk.bytes_mut(), self.single);
         match at {
             0 => {
                 let part = phase_on(path, true, |file| write_bytes(file.as_fd(), single, clock));

@@ -4,6 +4,7 @@
 //! is part of the phase, as it is there.
 
 use super::failed;
+use crate::fs::aligned::Aligned;
 use engine::workload::WorkError;
 use model::rng::Rng;
 use std::fs::OpenOptions;
@@ -51,13 +52,13 @@ impl Seekers {
         let over = Arc::new(Barrier::new(many.saturating_add(1)));
         let seeker = || {
             let (taker, over, path) = (Arc::clone(&taker), Arc::clone(&over), path.to_owned());
-            let mut chunk = vec![0; asked.chunk_bytes];
+            let mut chunk = Aligned::new(asked.chunk_bytes);
             move |member: &Member| {
                 member.wait();
                 if member.stopped() {
                     return Ok(Done::default());
                 }
-                let done = seek(&taker, &path, &mut chunk, clock);
+                let done = seek(&taker, &path, chunk.bytes_mut(), clock);
                 if done.is_err() {
                     drain(taker.as_fd());
                 }

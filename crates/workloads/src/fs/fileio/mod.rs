@@ -9,6 +9,7 @@ mod rules;
 mod spec;
 mod thread;
 
+use crate::fs::aligned::Aligned;
 use crate::sysbench::{Threads, Timing};
 use engine::recorder::Recorder;
 use engine::workload::{
@@ -30,7 +31,7 @@ use std::sync::{Arc, Mutex};
 use sys::clock::monotonic;
 use sys::io::map::Map;
 use sys::io::{Aio, Setup, why_no_context};
-use thread::{Buffer, Counts, Queue, Shared, Thread, Way};
+use thread::{Counts, Queue, Shared, Thread, Way};
 
 /// The workload.
 pub(crate) static FILEIO: Fileio = Fileio;
@@ -264,8 +265,8 @@ fn way(
             })?;
             Way::Queue(Box::new(Queue::new(aio, block, &mut rng)))
         }
-        "mmap" => Way::Maps(Buffer::new(block as usize, &mut rng)),
-        _ => Way::Calls(Buffer::new(block as usize, &mut rng)),
+        "mmap" => Way::Maps(Aligned::random(block as usize, &mut rng)),
+        _ => Way::Calls(Aligned::random(block as usize, &mut rng)),
     })
 }
 

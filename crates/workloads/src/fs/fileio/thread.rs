@@ -3,6 +3,7 @@
 use super::Setting;
 use super::files::Named;
 use super::rules::{Course, Request};
+use crate::fs::aligned::Aligned;
 use crate::sysbench::Events;
 use model::rng::Rng;
 use std::io;
@@ -42,44 +43,11 @@ fn add(count: &AtomicU64) {
 /// How a thread reads and writes.
 pub(super) enum Way {
     /// One call, and it is done.
-    Calls(Buffer),
+    Calls(Aligned),
     /// Handed to the kernel, and reaped when no more can be.
     Queue(Box<Queue>),
     /// Copied from and to memory.
-    Maps(Buffer),
-}
-
-/// A block that begins where `O_DIRECT` wants it to.
-pub(super) struct Buffer {
-    bytes: Vec<u8>,
-    start: usize,
-    length: usize,
-}
-
-/// Satisfies every device.
-const ALIGN: usize = 4096;
-
-impl Buffer {
-    pub(super) fn new(length: usize, rng: &mut Rng) -> Self {
-        let mut bytes = vec![0; length + ALIGN];
-        for word in bytes.chunks_exact_mut(8) {
-            word.copy_from_slice(&rng.next().to_le_bytes());
-        }
-        let start = bytes.as_ptr().align_offset(ALIGN).min(ALIGN);
-        Self {
-            bytes,
-            start,
-            length,
-        }
-    }
-
-    fn get(&self) -> &[u8] {
-        &self.bytes[self.start..self.start + self.length]
-    }
-
-    fn get_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..self.start + self.length]
-    }
+    Maps(Aligned),
 }
 
 /// Requests that the kernel has.
@@ -118,6 +86,7 @@ impl Queue {
                 offset,
                 len: self.block,
                 at: 0,
+                priority: 0,
             };
             self.aio.prepare(slot, op);
             self.aio.submit()?;
@@ -168,7 +137,7 @@ impl Thread {
     fn read(&mut self, file: u32, offset: u64) -> io::Result<()> {
         match &mut self.way {
             Way::Calls(buffer) => {
-                let room = buffer.get_mut();
+                let room = buffer.bytes_mut();
                 let moved = self.shared.files[file as usize]
                     .file
                     .read_at(room, offset)?;
@@ -176,7 +145,7 @@ impl Thread {
             }
             Way::Queue(queue) => queue.start(Kind::Read, file, offset),
             Way::Maps(buffer) => {
-                self.shared.maps[file as usize].read(place(offset), buffer.get_mut());
+                self.shared.maps[file as usize].read(place(offset), buffer.bytes_mut());
                 Ok(())
             }
         }
@@ -186,7 +155,7 @@ impl Thread {
         match &mut self.way {
             Way::Calls(buffer) => {
                 let target = &self.shared.files[file as usize].file;
-                let data = buffer.get();
+                let data = buffer.bytes();
                 let moved = target.write_at(data, offset)?;
                 if moved < data.len() {
                     // The rest says why.
@@ -195,7 +164,9 @@ impl Thread {
                 }
             }
             Way::Queue(queue) => queue.start(Kind::Write, file, offset)?,
-            Way::Maps(buffer) => self.shared.maps[file as usize].write(place(offset), buffer.get()),
+            Way::Maps(buffer) => {
+                self.shared.maps[file as usize].write(place(offset), buffer.bytes());
+            }
         }
         if self.shared.setting.fsync_all {
             self.sync(file)?;

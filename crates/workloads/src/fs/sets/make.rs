@@ -3,12 +3,13 @@
 //! What cannot fit is refused before the first file; what fails tells the file and the kernel's error. In the end the
 //! set is looked at again, and what was found counts.
 
-use super::io::{Aligned, fill};
 use super::map::Now;
 use super::set::{Set, words};
 use super::tree::Name;
+use crate::fs::aligned::Aligned;
 use engine::workload::WorkError;
 use model::fileset::{Before, FileOperation, FileWork, Format};
+use model::rng::Rng;
 use model::units::Bytes;
 use std::ffi::CStr;
 use std::io::ErrorKind;
@@ -204,8 +205,9 @@ fn files(
     stop: &AtomicBool,
 ) -> Result<(), WorkError> {
     let mut name = Name::default();
-    let mut buffer = Aligned::new(transfer.min(set.spec.size_max().max(1)));
-    fill(buffer.bytes(), range.start);
+    let most = usize::try_from(transfer.min(set.spec.size_max().max(1)));
+    let mut rng = Rng::stream(range.start, 71);
+    let mut buffer = Aligned::random(most.unwrap_or(usize::MAX / 2), &mut rng);
     let how = How {
         create: true,
         cut: true,
@@ -221,7 +223,7 @@ fn files(
         let (size, mut at) = (set.spec.size_of(file), 0);
         while at < size {
             let bytes = transfer.min(size - at);
-            let part = buffer.part(bytes);
+            let part = buffer.part_mut(bytes);
             write(&opened, part, at).map_err(|failure| said(set, &failure, path))?;
             at += bytes;
             written.fetch_add(bytes, Ordering::Relaxed);

@@ -5,13 +5,13 @@
 //! operations arrive, its latency counts from then.
 
 use super::choose::{Chooser, Chosen};
-use super::io::Aligned;
 use super::map::{Now, Taken, Wants};
 use super::set::{Set, words};
 use super::tally::{Recorded, Tally};
 use super::together::{Doing, Together};
 use super::transfer::Opened;
 use super::tree::Name;
+use crate::fs::aligned::Aligned;
 use engine::workload::WorkError;
 use model::fileset::{FileOperation, FileSelect, FileTask};
 use model::job::SyncOn;
@@ -131,12 +131,13 @@ impl Thread {
     ) -> Self {
         let task = &together.tasks[number].task;
         let own = Rng::stream(seed, (number as u64) << 32 | u64::from(index)).next();
-        let most = task.transfer.max_bytes();
-        let buffer = |used: bool| Aligned::new(if used { most } else { 0 });
+        let most = usize::try_from(task.transfer.max_bytes()).unwrap_or(usize::MAX / 2);
         let does = task.operations();
-        let both = [FileOperation::Read, FileOperation::Write];
-        let mut buffers = both.map(|of| buffer(does.contains(&of)));
-        super::io::fill(buffers[1].bytes(), own);
+        let mut rng = Rng::stream(own, 71);
+        let buffers = [FileOperation::Read, FileOperation::Write].map(|of| {
+            let bytes = if does.contains(&of) { most } else { 0 };
+            Aligned::random(bytes, &mut rng)
+        });
         Self {
             meter: Meter {
                 together: Arc::clone(together),

@@ -60,11 +60,11 @@ impl Thread {
         let (offset, bytes) = opened.next(task, rng);
         let [for_reads, for_writes] = &mut self.buffers;
         let moved = if reads {
-            let buffer = for_reads.part(bytes);
+            let buffer = for_reads.part_mut(bytes);
             let run = || read(&opened.file, buffer, offset);
             self.meter.time(FileOperation::Read, run)
         } else {
-            let buffer = for_writes.part(bytes);
+            let buffer = for_writes.part_mut(bytes);
             stamp(buffer, &mut self.stamp);
             let run = || write(&opened.file, buffer, offset);
             self.meter.time(FileOperation::Write, run)
@@ -266,10 +266,10 @@ impl Thread {
         let (size, mut at) = (set.spec.size_of(from), 0);
         while at < size {
             let bytes = draw(&task.transfer, &mut self.chooser.rng).min(size - at);
-            let buffer = self.buffers[0].part(bytes);
+            let buffer = self.buffers[0].part_mut(bytes);
             let run = || read(&input, buffer, at);
             meter.time(FileOperation::Read, run).map_err(at_source)?;
-            let buffer = self.buffers[0].part(bytes);
+            let buffer = self.buffers[0].part_mut(bytes);
             let run = || write(&output, buffer, at);
             meter.time(FileOperation::Write, run).map_err(at_target)?;
             meter.moved(true, bytes);
