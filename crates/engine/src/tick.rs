@@ -55,7 +55,7 @@ impl Ticks {
 /// What a body has given away of what it recorded, and how far it is.
 #[derive(Default)]
 pub struct SoFar {
-    given: BTreeMap<&'static str, Given>,
+    given: BTreeMap<String, Given>,
     /// Something was given that has not been added up.
     is_full: bool,
     /// What has been given is of a ramp.
@@ -88,9 +88,16 @@ struct Given {
 
 impl SoFar {
     /// Takes what was recorded under this name since the last time, and leaves empty records in its place.
-    pub fn give(&mut self, name: &'static str, latencies: &mut Latencies) {
-        let given = self.given.entry(name).or_default();
-        std::mem::swap(&mut given.part, latencies);
+    pub fn give(&mut self, name: &str, latencies: &mut Latencies) {
+        if let Some(given) = self.given.get_mut(name) {
+            std::mem::swap(&mut given.part, latencies);
+        } else {
+            let given = Given {
+                part: std::mem::take(latencies),
+                ..Given::default()
+            };
+            self.given.insert(name.to_owned(), given);
+        }
         self.is_full = true;
     }
 
@@ -162,11 +169,9 @@ impl SoFar {
     }
 }
 
-fn add(all: &mut BTreeMap<String, Latencies>, given: &BTreeMap<&'static str, Given>) {
+fn add(all: &mut BTreeMap<String, Latencies>, given: &BTreeMap<String, Given>) {
     for (name, given) in given {
-        all.entry((*name).to_owned())
-            .or_default()
-            .absorb(&given.all);
+        all.entry(name.clone()).or_default().absorb(&given.all);
     }
 }
 

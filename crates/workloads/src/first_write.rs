@@ -251,6 +251,7 @@ impl Twice {
             offset,
             len,
             at,
+            priority: 0,
         };
         self.engine.prepare(0, op);
         self.engine.submit()?;

@@ -1,6 +1,7 @@
 //! A job while its options are read: what has been said, in which units, and what is to be said about it.
 
 use super::job::{Blocks, Directions, Job};
+use super::options::CommandPriorities;
 use super::value::{KbBase, Read};
 use model::job::Zones;
 use model::units::Nanos;
@@ -16,6 +17,8 @@ pub struct Draft {
     pub(super) ranges: Directions<Option<(u64, u64)>>,
     /// `bssplit`.
     pub(super) splits: Directions<Option<Blocks>>,
+    /// Priorities of single operations.
+    pub(super) cmdprio: CommandPriorities,
     /// The times of a steady state, which may come before its rule.
     pub(super) steady_duration: Nanos,
     pub(super) steady_ramp: Nanos,

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::job::{Extent, Job};
-use super::options::{finish_blocks, generated, split_names};
+use super::options::{finish_blocks, finish_priorities, generated, split_names};
 use super::safety::names_device;
 use model::job::{Blocks, IoEngine, Pacing, Rate, VerifyMethod};
 use model::units::Nanos;
@@ -13,6 +13,7 @@ const SHORT_RUNTIME: Nanos = Nanos::from_millis(100);
 /// The job as it is to be done; the error says what contradicts what.
 pub(super) fn finish(draft: &mut Draft) -> Result<Job, String> {
     finish_blocks(draft);
+    finish_priorities(draft)?;
     steady_state(draft);
     zones(draft)?;
     conflicts(&draft.job)?;
@@ -150,6 +151,12 @@ fn engine_options(draft: &mut Draft) -> Result<(), String> {
         "sqthread_poll_cpu",
         "nonvectored",
     ];
+    const QUEUES: &[&str] = &[
+        "cmdprio_percentage",
+        "cmdprio_class",
+        "cmdprio",
+        "cmdprio_bssplit",
+    ];
     let job = &draft.job;
     let word = job.engine_word();
     let is_uring = word == "io_uring";
@@ -161,6 +168,7 @@ fn engine_options(draft: &mut Draft) -> Result<(), String> {
         let fits = match setting.name {
             "hipri" => is_uring || word == "pvsync2",
             name if URING.contains(&name) => is_uring,
+            name if QUEUES.contains(&name) => is_uring || word == "libaio",
             "cpuload" | "cpuchunks" | "cpumode" => job.does.engine == IoEngine::Cpu,
             "inplace" | "donorname" => job.does.engine.moves_extents(),
             "stat_type" => matches!(job.does.engine, IoEngine::FileStat | IoEngine::DirStat),

@@ -8,7 +8,8 @@
 use super::error::Place;
 use super::value::{self, KbBase};
 use model::job::{
-    IoEngine, LatencyTarget, Layout, MemoryPolicy, Mix, OrderHint, Pattern, VerifyMethod,
+    IoEngine, IoPriority, LatencyTarget, Layout, MemoryPolicy, Mix, OrderHint, Pattern,
+    VerifyMethod,
 };
 use model::units::Nanos;
 use std::collections::BTreeSet;
@@ -223,6 +224,20 @@ pub struct Life {
     pub io_level: Option<u8>,
     /// The scheduler of the device below.
     pub scheduler: Option<String>,
+}
+
+impl Life {
+    /// The I/O priority of its process, where one is asked for. As in fio a level is one of best effort where no class
+    /// is named.
+    pub fn io_priority(&self) -> Option<IoPriority> {
+        const BEST_EFFORT: u8 = 2;
+        let is_asked = self.io_class.is_some() || self.io_level.is_some();
+        let class = self.io_class.filter(|class| *class > 0);
+        is_asked.then(|| IoPriority {
+            class: class.unwrap_or(BEST_EFFORT),
+            level: self.io_level.unwrap_or(0),
+        })
+    }
 }
 
 /// NUMA nodes.

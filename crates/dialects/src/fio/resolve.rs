@@ -278,15 +278,12 @@ fn window(job: &Job) -> u64 {
     }
 }
 
-/// What its process asks of the kernel. As in fio a level is one of best effort where no class is named.
+/// What its process asks of the kernel.
 fn process(job: &Job) -> Process {
-    const BEST_EFFORT: u8 = 2;
     let life = &job.life;
-    let is_asked = life.io_class.is_some() || life.io_level.is_some();
-    let class = life.io_class.filter(|class| *class > 0);
     Process {
         nice: life.nice,
-        io_priority: is_asked.then(|| (class.unwrap_or(BEST_EFFORT), life.io_level.unwrap_or(0))),
+        io_priority: life.io_priority(),
         memory: life.memory.clone(),
     }
 }

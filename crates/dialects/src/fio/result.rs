@@ -3,6 +3,7 @@
 //! Base units only: bytes, nanoseconds, operations. What was not measured or not printed is `None`; a zero is a
 //! measured zero. fio itself prints zeros for both.
 
+use model::job::IoPriority;
 use model::latency;
 use model::num::approx;
 use model::units::UnixNanos;
@@ -161,10 +162,23 @@ pub struct Direction {
     pub clat: Option<Latency>,
     /// From creation to completion.
     pub lat: Option<Latency>,
+    /// The time of operations of each priority, where they have different ones.
+    pub priorities: Vec<Prioritized>,
     /// Bandwidth over time, in bytes per second.
     pub bw_samples: Option<Samples>,
     /// Operations per second over time.
     pub iops_samples: Option<Samples>,
+}
+
+/// What operations of one priority took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prioritized {
+    /// Their priority.
+    pub priority: IoPriority,
+    /// From their creation on, instead of from submission.
+    pub is_whole: bool,
+    /// Until their completion.
+    pub latency: Latency,
 }
 
 /// A latency: its moments, its percentiles as they are to be reported, and its histogram.

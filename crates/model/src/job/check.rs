@@ -76,6 +76,15 @@ impl Job {
         }
         self.check_lengths()?;
         self.distribution.check()?;
+        if let Some(priorities) = &self.priorities {
+            priorities.check()?;
+            if self.is_synchronous() {
+                return Err(
+                    "operations have priorities of their own only with io_uring or libaio"
+                        .to_owned(),
+                );
+            }
+        }
         if let FileOrder::Favours(distribution) = &self.files.order {
             distribution.check()?;
         }

@@ -7,6 +7,7 @@
 
 mod check;
 mod parts;
+mod priority;
 mod report;
 mod task;
 
@@ -16,6 +17,7 @@ pub use parts::{
     LatencyTarget, Layout, Log, OrderHint, Pacing, Rate, Redundancy, SteadyQuantity, SteadyState,
     Steps, Verify, VerifyMethod, Zones,
 };
+pub use priority::{IoPriority, Preferred, Priorities, prioritized};
 pub use report::{CpuIdle, CpuUse, Depths, DiskUse, Done, Report, Spread, Steadiness};
 pub use task::{Language, MemoryMode, MemoryPolicy, Process, Target, Task};
 
@@ -110,6 +112,9 @@ pub struct Job {
     pub flow: Flow,
     /// How operations are handed over and taken back.
     pub batching: Batching,
+    /// Which operations have a priority of their own, where any have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<Priorities>,
     /// Threads of one process that each do all of it, with queues of their own; at least 1.
     pub threads: u32,
     /// The largest depth that keeps a latency is searched for, up to [`Self::depth`].
@@ -188,6 +193,7 @@ impl Default for Job {
             pacing: Pacing::default(),
             flow: Flow::default(),
             batching: Batching::default(),
+            priorities: None,
             threads: 1,
             latency_target: None,
             steady_state: None,

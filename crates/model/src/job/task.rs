@@ -3,6 +3,7 @@
 //! A target is no consent. Whether it may be opened, and written to, is decided from what the user types, so that a job
 //! that comes from a file or a store cannot allow itself anything.
 
+use super::IoPriority;
 use super::Job;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -50,8 +51,8 @@ pub enum Language {
 pub struct Process {
     /// CPU priority, from -20, the highest, to 19.
     pub nice: i8,
-    /// Class (1 realtime, 2 best effort, 3 idle) and level (0 the highest) of I/O priority.
-    pub io_priority: Option<(u8, u8)>,
+    /// I/O priority.
+    pub io_priority: Option<IoPriority>,
     /// Where its memory comes from; the kernel decides where it is absent.
     pub memory: Option<MemoryPolicy>,
 }

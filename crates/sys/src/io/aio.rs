@@ -33,6 +33,9 @@ pub struct Aio {
 // SAFETY: the pointers lead into `blocks`, which it owns; a context belongs to the process and not to a thread.
 unsafe impl Send for Aio {}
 
+/// `IOCB_FLAG_IOPRIO`: the block has a priority.
+const HAS_PRIORITY: u32 = 1 << 1;
+
 /// `struct iocb`; what is not named here stays 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,6 +110,8 @@ impl Aio {
             buffer: if op.len > 0 { data.addr() as u64 } else { 0 },
             bytes: u64::from(op.len),
             offset: i64::try_from(op.offset).unwrap_or(i64::MAX),
+            priority: op.priority.cast_signed(),
+            flags: if op.priority > 0 { HAS_PRIORITY } else { 0 },
             ..Block::default()
         };
         true

@@ -61,6 +61,9 @@ pub struct Op {
     pub len: u32,
     /// Where in the slot's buffer the data begins.
     pub at: usize,
+    /// The priority of a read or a write as `ioprio_set(2)` writes it; 0 for that of the process. Engines that hand
+    /// requests to the kernel's queues keep to it.
+    pub priority: u16,
 }
 
 /// An operation that is over.

@@ -188,6 +188,7 @@ mod tests {
             offset,
             len: 512,
             at: 0,
+            priority: 0,
         };
         engine.prepare(0, op);
         engine.submit().unwrap();

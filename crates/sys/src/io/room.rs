@@ -234,6 +234,7 @@ mod tests {
             offset: u64::from(BLOCK),
             len: if kind == Kind::Sync { 0 } else { BLOCK },
             at: 0,
+            priority: 0,
         };
         engine.prepare(0, op);
         engine.submit().unwrap();
@@ -291,6 +292,7 @@ mod tests {
                     offset: u64::from(number * BLOCK),
                     len: BLOCK,
                     at: 0,
+                    priority: 0,
                 };
                 engine.prepare(0, op);
                 engine.submit().unwrap();

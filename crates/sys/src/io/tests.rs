@@ -47,6 +47,7 @@ fn op(kind: Kind, block: u64) -> Op {
         offset: block * u64::from(BLOCK),
         len: if data { BLOCK } else { 0 },
         at: BLOCK as usize,
+        priority: 0,
     }
 }
 
@@ -334,6 +335,33 @@ fn waiting_ends_at_its_deadline() {
     let (_dir, path) = numbered_file();
     check(Aio::new(setup(&path, 2)).unwrap());
     check(Uring::new(setup(&path, 2), UringOptions::default()).unwrap());
+}
+
+#[test]
+fn the_kernel_is_told_the_priority_of_an_operation() {
+    /// There are four classes.
+    const NO_CLASS: u16 = 7 << 13;
+    /// Best effort, level 6.
+    const LOW: u16 = (2 << 13) | 6;
+    fn result(engine: &mut impl Engine, priority: u16) -> Result<i32, Option<i32>> {
+        let op = Op {
+            priority,
+            ..op(Kind::Read, 0)
+        };
+        engine.prepare(0, op);
+        engine.submit().map_err(|error| error.raw_os_error())?;
+        let mut done = [Completion::default()];
+        assert_eq!(engine.reap(Wait::One, &mut done).unwrap(), 1);
+        Ok(done[0].result)
+    }
+    let (_dir, path) = numbered_file();
+    let read = i32::try_from(BLOCK).unwrap();
+    let mut uring = Uring::new(setup(&path, 1), UringOptions::default()).unwrap();
+    assert_eq!(result(&mut uring, LOW), Ok(read));
+    assert_eq!(result(&mut uring, NO_CLASS), Ok(-libc::EINVAL));
+    let mut aio = Aio::new(setup(&path, 1)).unwrap();
+    assert_eq!(result(&mut aio, LOW), Ok(read));
+    assert_eq!(result(&mut aio, NO_CLASS), Err(Some(libc::EINVAL)));
 }
 
 #[test]

@@ -226,19 +226,26 @@ impl Uring {
         }
         let entry = match (op.kind, self.options.register_buffers) {
             (Kind::Read, true) => {
-                with_file!(|fd| opcode::ReadFixed::new(fd, data, op.len, buffer).offset(op.offset))
+                with_file!(|fd| opcode::ReadFixed::new(fd, data, op.len, buffer)
+                    .offset(op.offset)
+                    .ioprio(op.priority))
             }
             (Kind::Read, false) => {
-                with_file!(|fd| opcode::Read::new(fd, data, op.len).offset(op.offset))
+                with_file!(|fd| opcode::Read::new(fd, data, op.len)
+                    .offset(op.offset)
+                    .ioprio(op.priority))
             }
             (Kind::Write, true) => {
                 with_file!(
                     |fd| opcode::WriteFixed::new(fd, data.cast_const(), op.len, buffer)
                         .offset(op.offset)
+                        .ioprio(op.priority)
                 )
             }
             (Kind::Write, false) => {
-                with_file!(|fd| opcode::Write::new(fd, data.cast_const(), op.len).offset(op.offset))
+                with_file!(|fd| opcode::Write::new(fd, data.cast_const(), op.len)
+                    .offset(op.offset)
+                    .ioprio(op.priority))
             }
             (Kind::Sync, _) => with_file!(opcode::Fsync::new),
             (Kind::DataSync, _) => {

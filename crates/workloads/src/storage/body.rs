@@ -135,6 +135,7 @@ impl Work {
                     offset: 0,
                     len: 0,
                     at: 0,
+                    priority: 0,
                 };
             }
             _ => self.kind(),
@@ -148,6 +149,7 @@ impl Work {
             offset: self.offsets.next() * u64::from(self.block),
             len: self.block,
             at: index(turn) * index(self.block),
+            priority: 0,
         }
     }
 
@@ -314,6 +316,7 @@ impl<E: Engine> Plain<E> {
                     }
                     Some(Group {
                         kind: slot.kind,
+                        priority: 0,
                         start: slot.start,
                         submitted: slot.submitted,
                         count: 1,
@@ -426,6 +429,7 @@ impl<E: Engine> Plain<E> {
                 Ok(()) => {
                     let alone = Group {
                         kind: slot.kind,
+                        priority: 0,
                         start: slot.start,
                         submitted: slot.submitted,
                         count: 1,

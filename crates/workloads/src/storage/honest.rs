@@ -82,6 +82,7 @@ fn read(file: File, len: u32, slot_bytes: usize) -> std::io::Result<()> {
         offset: 0,
         len,
         at: 0,
+        priority: 0,
     };
     engine.prepare(0, op);
     engine.submit()?;

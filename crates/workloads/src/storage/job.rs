@@ -114,6 +114,7 @@ pub(super) fn asks_for_more(job: &Job) -> bool {
         job.pacing != plain.pacing,
         job.flow.weight > 0,
         !job.batching.only_takes(),
+        job.priorities.is_some(),
         job.latency_target != plain.latency_target,
         job.steady_state != plain.steady_state,
         job.contents != plain.contents,

@@ -2,7 +2,7 @@
 
 use engine::recorder::Latencies;
 use engine::tick::SoFar;
-use model::job::{Directions, Report};
+use model::job::{Directions, IoPriority, Report, prioritized};
 use model::latency::LATE;
 use model::num::approx;
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ pub(super) struct Records {
     late: Option<Latencies>,
     /// Operations of each kind, syncs last.
     done: [u64; 4],
+    /// Of reads and writes of each priority that operations may have, where they have different ones.
+    by_priority: [Vec<Prioritized>; 2],
     /// With one kind of operation the names of its latencies need no prefix.
     single: bool,
 }
@@ -31,10 +33,18 @@ struct Kinds {
     lat: Option<Latencies>,
 }
 
+/// The latencies of one kind of operation at one priority, with their names.
+struct Prioritized {
+    clat: (String, Latencies),
+    lat: (String, Latencies),
+}
+
 /// Operations that were submitted and are over at the same time.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     pub(super) kind: Kind,
+    /// Which of the priorities that operations may have.
+    pub(super) priority: u8,
     pub(super) start: u64,
     pub(super) submitted: u64,
     pub(super) count: u64,
@@ -57,8 +67,24 @@ impl Records {
             sync: syncs.then(Latencies::default),
             late: rated.then(Latencies::default),
             done: [0; 4],
+            by_priority: [Vec::new(), Vec::new()],
             single: kinds.len() == 1,
         }
+    }
+
+    /// The same, with what operations of each of these priorities take apart.
+    pub(super) fn by_priority(mut self, all: &[IoPriority]) -> Self {
+        self.by_priority = ["read", "write"].map(|kind| {
+            let of = |priority: &IoPriority| {
+                let named = |of: &str| (prioritized(kind, of, *priority), Latencies::default());
+                Prioritized {
+                    clat: named("clat"),
+                    lat: named("lat"),
+                }
+            };
+            all.iter().map(of).collect()
+        });
+        self
     }
 
     /// Operations of a group are over.
@@ -66,6 +92,7 @@ impl Records {
     pub(super) fn record(&mut self, clock: Clock, group: Group, now: u64) {
         let Group {
             kind,
+            priority,
             start,
             submitted,
             count,
@@ -73,6 +100,14 @@ impl Records {
         let place = place(kind);
         self.done[place] += count;
         let clat = clock.nanos(submitted, now);
+        let mut prioritized = self.by_priority.get_mut(place);
+        if let Some(one) = prioritized
+            .as_mut()
+            .and_then(|all| all.get_mut(usize::from(priority)))
+        {
+            one.clat.1.record(clat, count);
+            one.lat.1.record(clock.nanos(start, now), count);
+        }
         match self.by_kind.get_mut(place) {
             Some(Some(kinds)) => {
                 kinds.clat.record(clat, count);
@@ -106,7 +141,7 @@ impl Records {
     }
 
     /// Everything that records, by its name.
-    fn each(&mut self) -> impl Iterator<Item = (&'static str, &mut Latencies)> {
+    fn each(&mut self) -> impl Iterator<Item = (&str, &mut Latencies)> {
         let names = if self.single { [ALONE; 3] } else { OF_KINDS };
         let kinds = self.by_kind.iter_mut().zip(names);
         let kinds = kinds.flat_map(|(kinds, [slat, clat, lat])| {
@@ -121,7 +156,10 @@ impl Records {
         });
         let sync = self.sync.as_mut().map(|sync| ("sync", sync));
         let late = self.late.as_mut().map(|late| (LATE, late));
-        kinds.chain(sync).chain(late)
+        let by_priority = self.by_priority.iter_mut().flatten().flat_map(|one| {
+            [&mut one.clat, &mut one.lat].map(|(name, latencies)| (name.as_str(), latencies))
+        });
+        kinds.chain(sync).chain(late).chain(by_priority)
     }
 
     /// Forgets everything.

@@ -9,6 +9,7 @@ use super::idle::Cpus;
 use engine::recorder::{Latencies, Recorder};
 use engine::tick::SoFar;
 use engine::workload::{Body, Finish, Place, WorkError};
+use model::job::IoPriority;
 use model::job::{
     Direction, DiskUse, IoEngine, MemoryMode, MemoryPolicy, Mix, Process, Report, Target, Task,
 };
@@ -55,7 +56,7 @@ pub(super) fn ask_for(process: &Process) -> Result<(), WorkError> {
             priority::set_nice(nice),
         )?;
     }
-    if let Some((class, level)) = process.io_priority {
+    if let Some(IoPriority { class, level }) = process.io_priority {
         let what = format!("have the I/O priority {level} of class {class}");
         said(what, priority::set_io(class, level))?;
     }

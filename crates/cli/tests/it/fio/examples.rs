@@ -10,11 +10,6 @@ const EXAMPLES: &str = "/usr/share/doc/fio/examples";
 
 /// Files that are refused, with words of the refusal.
 const REFUSED: &[(&str, &str)] = &[
-    ("cmdprio-bssplit.fio", "option `cmdprio_bssplit` is refused"),
-    (
-        "cmdprio-percentage.fio",
-        "option `cmdprio_percentage` is refused",
-    ),
     (
         "dev-dax.fio",
         "`dev-dax`: that engine of fio is not here: it needs persistent memory",

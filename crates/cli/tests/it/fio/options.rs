@@ -22,7 +22,6 @@ fn values_that_change_nothing_end_no_job() {
         "--atomic=0",
         "--trim_percentage=0",
         "--trim_backlog=0",
-        "--cmdprio_percentage=0",
         "--numa_mem_policy=default",
         "--numa_cpu_nodes=all",
         "--random_distribution=zipf:0",
@@ -44,6 +43,74 @@ fn values_that_change_nothing_end_no_job() {
     null(&bed, &["--numa_cpu_nodes=999"])
         .code(3)
         .err_has(&["there is no NUMA node 999", "job `t`"]);
+}
+
+#[test]
+fn operations_of_different_priorities_are_told_apart() {
+    let bed = Bed::new();
+    for (engine, format) in [("libaio", "json"), ("io_uring", "json+")] {
+        let job = [
+            "--name=t",
+            "--rw=randrw",
+            "--size=4m",
+            "--bssplit=4k/50:8k/50",
+            "--iodepth=4",
+            "--prioclass=2",
+            "--prio=4",
+            &format!("--ioengine={engine}"),
+            "--cmdprio_bssplit=4k/100/2/1:8k/0,8k/40:8k/10/3/0",
+            "--cmdprio_class=2",
+            "--cmdprio=6",
+            &format!("--output-format={format}"),
+        ];
+        let done = fio(&bed, &job).code(0);
+        let doc: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+        let counts = |way: &str| {
+            let way = &doc["jobs"][0][way];
+            let prios = way["prios"].as_array().unwrap();
+            let of = |one: &serde_json::Value| {
+                let whole = |name: &str| one[name].as_u64().unwrap();
+                let count = one["clat_ns"]["N"].as_u64().unwrap();
+                ((whole("prioclass"), whole("prio")), count)
+            };
+            let counts: Vec<_> = prios.iter().map(of).collect();
+            let all: u64 = counts.iter().map(|(_, count)| count).sum();
+            assert_eq!(Some(all), way["total_ios"].as_u64());
+            counts
+        };
+        let ways = ["read", "write"].map(|way| {
+            counts(way)
+                .into_iter()
+                .map(|(priority, _)| priority)
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(ways[0], [(2, 4), (2, 1)]);
+        assert_eq!(ways[1], [(2, 4), (2, 6), (3, 0)]);
+    }
+    let refused = |args: &[&str], expect: &str| {
+        let job = [&["--name=t", "--size=1m"], args].concat();
+        fio(&bed, &job).code(2).err_has(&[expect]);
+    };
+    refused(
+        &["--cmdprio_percentage=20"],
+        "`cmdprio_percentage` is no option of `ioengine=psync`",
+    );
+    refused(
+        &[
+            "--ioengine=libaio",
+            "--cmdprio_percentage=1",
+            "--cmdprio_bssplit=4k/10",
+        ],
+        "exclude each other",
+    );
+    refused(
+        &["--ioengine=libaio", "--cmdprio_bssplit=4k/60:4k/60"],
+        "120 % of the operations of 4096 bytes",
+    );
+    refused(
+        &["--ioengine=libaio", "--cmdprio_bssplit=4k/10/9/1"],
+        "`9` is no class from 0 to 3",
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! lists and that is not carried out stands here too, with the reason.
 
 mod block;
+mod cmdprio;
 mod data;
 mod elsewhere;
 mod engine;
@@ -31,6 +32,7 @@ use super::value::Bare;
 pub use limits::{LIMITS, Limit, Reach, Standing, check_limits};
 
 pub(super) use block::finish_blocks;
+pub(super) use cmdprio::{CommandPriorities, finish_priorities};
 pub(super) use files::{finish_files, generated, split_names};
 
 use super::draft::Draft;

@@ -3,7 +3,7 @@
 
 use super::super::draft::Draft;
 use super::super::job::CpuNodes;
-use super::{Kind, OptionDef, small};
+use super::{Kind, OptionDef, cmdprio, small};
 use model::job::{MemoryMode, MemoryPolicy};
 use std::collections::BTreeSet;
 
@@ -27,6 +27,34 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "",
         Kind::Int(0..=3, |d, n| d.job.life.io_class = u8::try_from(n).ok()),
         "Class of I/O priority: 1 realtime, which needs root, 2 best-effort, 3 idle.",
+    ),
+    OptionDef::new(
+        "cmdprio_percentage",
+        "0",
+        Kind::List(0..=100, |d, v| d.cmdprio.percent.merge(v)),
+        "The share of reads and of writes that have an I/O priority of their own; with `libaio` and `io_uring`. Latencies \
+             of each priority are reported apart. It counts where the scheduler or the drive looks at it.",
+    ),
+    OptionDef::new(
+        "cmdprio_class",
+        "1",
+        Kind::List(1..=3, |d, v| d.cmdprio.class.merge(v)),
+        "The class of those priorities.",
+    ),
+    OptionDef::new(
+        "cmdprio",
+        "0",
+        Kind::List(0..=7, |d, v| d.cmdprio.level.merge(v)),
+        "The level of those priorities.",
+    ),
+    OptionDef::new(
+        "cmdprio_bssplit",
+        "",
+        Kind::Text(
+            "`SIZE/PERCENT` or `SIZE/PERCENT/CLASS/LEVEL`, colons between, lists separated by commas",
+            cmdprio::split,
+        ),
+        "The shares by the size of the operation, each with a priority of its own where it says one.",
     ),
     OptionDef::new(
         "numa_cpu_nodes",

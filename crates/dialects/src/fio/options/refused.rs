@@ -15,10 +15,6 @@ const fn zoned(name: &'static str, doc: &'static str) -> OptionDef {
     no(name, doc, "zoned block devices are not supported")
 }
 
-const fn priority(name: &'static str, doc: &'static str) -> OptionDef {
-    no(name, doc, "all operations of a job have one priority").instead("prio")
-}
-
 const fn command(name: &'static str, doc: &'static str) -> OptionDef {
     no(name, doc, "no command of a job file is executed")
 }
@@ -106,11 +102,12 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     .alone()
     .instead("ioengine")
     .but(&["0"]),
-    priority("cmdprio_percentage", "Priorities of a share of operations.").but(&["0"]),
-    priority("cmdprio_class", "The class of those."),
-    priority("cmdprio", "The level of those."),
-    priority("cmdprio_bssplit", "Priorities by size."),
-    priority("priohint", "Hint of I/O priority."),
+    no(
+        "priohint",
+        "Hint of I/O priority.",
+        "hints of priorities are not supported",
+    )
+    .instead("prio"),
     machine("cgroup", "Runs in a cgroup."),
     machine("cgroup_weight", "Weight of that cgroup."),
     machine("cgroup_nodelete", "Keeps that cgroup.").but(&["0"]),

@@ -3,8 +3,8 @@
 use super::bins;
 use super::layout::{Pairs, to_text};
 use crate::fio::result::{
-    Direction, DiskUse, Idleness, JobResult, Kept, Latency, LatencyShares, LatencyTarget, Report,
-    SHARE_ENDS, Samples, SteadyResult,
+    Direction, DiskUse, Idleness, JobResult, Kept, Latency, LatencyShares, LatencyTarget,
+    Prioritized, Report, SHARE_ENDS, Samples, SteadyResult,
 };
 use model::num::{approx, round_to_u64};
 use serde::Serialize;
@@ -211,6 +211,8 @@ struct DirectionJson {
     slat_ns: LatencyJson,
     clat_ns: LatencyJson,
     lat_ns: LatencyJson,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    prios: Vec<PriorityJson>,
     bw_min: u64,
     bw_max: u64,
     bw_agg: f64,
@@ -241,6 +243,11 @@ impl DirectionJson {
             slat_ns: LatencyJson::of(direction.slat.as_ref(), with_bins),
             clat_ns: LatencyJson::of(direction.clat.as_ref(), with_bins),
             lat_ns: LatencyJson::of(direction.lat.as_ref(), with_bins),
+            prios: direction
+                .priorities
+                .iter()
+                .map(|one| PriorityJson::of(one, with_bins))
+                .collect(),
             bw_min: round_to_u64(bw.min / 1024.0),
             bw_max: round_to_u64(bw.max / 1024.0),
             bw_agg: bw.share_percent.unwrap_or(0.0),
@@ -252,6 +259,28 @@ impl DirectionJson {
             iops_mean: iops.mean,
             iops_stddev: iops.stddev,
             iops_samples: iops.count.unwrap_or(0),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PriorityJson {
+    prioclass: u8,
+    prio: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clat_ns: Option<LatencyJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lat_ns: Option<LatencyJson>,
+}
+
+impl PriorityJson {
+    fn of(one: &Prioritized, with_bins: bool) -> Self {
+        let latency = || LatencyJson::of(Some(&one.latency), with_bins);
+        Self {
+            prioclass: one.priority.class,
+            prio: one.priority.level,
+            clat_ns: (!one.is_whole).then(latency),
+            lat_ns: one.is_whole.then(latency),
         }
     }
 }

@@ -198,7 +198,7 @@ fn a_name_cannot_shift_the_fields_of_a_line() {
 }
 
 /// What fio 3.33 printed of these jobs, as JSON and as text.
-fn words() -> [(&'static str, &'static str, &'static str); 9] {
+fn words() -> [(&'static str, &'static str, &'static str); 10] {
     let of = |line, (name, printed)| (line, name, printed);
     [
         of(
@@ -235,6 +235,11 @@ fn words() -> [(&'static str, &'static str, &'static str); 9] {
             data!("words-together.txt"),
         ),
         of("--name=a --rw=trim --size=2m", data!("words-failed.txt")),
+        of(
+            "--name=a --rw=randrw --size=4m --ioengine=libaio --iodepth=4 --cmdprio_percentage=30 --prioclass=2 \
+             --prio=4",
+            data!("words-priorities.txt"),
+        ),
     ]
 }
 

@@ -11,6 +11,7 @@ use crate::fio::result::{
     SHARE_ENDS, Samples, SteadyResult,
 };
 use crate::printable::printable;
+use model::job::IoPriority;
 use model::num::{approx, round_to_u64};
 
 /// The report as text; `in_bits` counts bandwidth in bits.
@@ -121,11 +122,29 @@ impl Text {
             let named = ["slat", "clat", "lat"].into_iter().zip(kinds);
             named.filter_map(|(name, latency)| Some((name, latency.as_ref()?)))
         };
+        let all: u64 = direction
+            .priorities
+            .iter()
+            .filter_map(|one| one.latency.count)
+            .sum();
+        let by_priority = direction.priorities.iter().map(|one| {
+            let IoPriority { class, level } = one.priority;
+            let of = if one.is_whole { "lat" } else { "clat" };
+            (format!("{of} prio {class}/{level}"), &one.latency)
+        });
+        let by_priority: Vec<(String, &Latency)> = by_priority.collect();
         for (name, latency) in each() {
             self.latency(name, latency);
         }
+        for (name, latency) in &by_priority {
+            self.latency(&format!("    {name}"), latency);
+        }
         for (name, latency) in each() {
             self.percentiles(name, latency);
+        }
+        for (name, latency) in &by_priority {
+            let share = 100.0 * approx(latency.count.unwrap_or(0)) / approx(all.max(1));
+            self.percentiles(&format!("{name} ({share:.2}% of IOs)"), latency);
         }
         let seen = |samples: &&Samples| samples.count != Some(0);
         if let Some(samples) = direction.bw_samples.as_ref().filter(seen) {

@@ -42,6 +42,7 @@ const fn with(before: &'static str, value: &'static str) -> Sample {
     }
 }
 
+const LIBAIO: &str = "--ioengine=libaio --iodepth=8";
 const URING: &str = "--ioengine=io_uring --iodepth=8";
 
 /// The samples of options whose kind does not tell one.
@@ -59,6 +60,10 @@ fn sample(def: &OptionDef) -> Sample {
         "bs_unaligned" => with("--bsrange=4k-64k", "1"),
         "rwmixread" | "rwmixwrite" => value("70"),
         "percentage_random" | "dedupe_percentage" | "buffer_compress_percentage" => value("40"),
+        "cmdprio_percentage" => with(LIBAIO, "20"),
+        "cmdprio_class" => with("--ioengine=libaio --cmdprio_percentage=20", "2"),
+        "cmdprio" => with("--ioengine=libaio --cmdprio_percentage=20", "3"),
+        "cmdprio_bssplit" => with(LIBAIO, "4k/50"),
         "cpuload" => with("--ioengine=cpuio --runtime=1 --cpuload=50", "20"),
         "cpuchunks" => with("--ioengine=cpuio --runtime=1 --cpuload=50", "1000"),
         "cpumode" => with("--ioengine=cpuio --runtime=1 --cpuload=50", "qsort"),

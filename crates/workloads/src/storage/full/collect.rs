@@ -63,7 +63,8 @@ impl<E: Engine> Full<E> {
                 Some((mut same, sum))
                     if same.submitted == slot.submitted
                         && same.start == slot.start
-                        && same.kind == kind =>
+                        && same.kind == kind
+                        && same.priority == slot.priority =>
                 {
                     same.count += 1;
                     Some((same, sum + bytes))
@@ -75,6 +76,7 @@ impl<E: Engine> Full<E> {
                     let (start, submitted) = (slot.start, slot.submitted);
                     let one = Group {
                         kind,
+                        priority: slot.priority,
                         start,
                         submitted,
                         count: 1,

@@ -193,6 +193,7 @@ mod tests {
             let now = (7 + at) * MS;
             let group = Group {
                 kind,
+                priority: 0,
                 start: now - slat - clat,
                 submitted: now - clat,
                 count,

@@ -15,6 +15,7 @@ mod log;
 mod passes;
 mod phases;
 mod popular;
+mod preferred;
 mod rates;
 mod samples;
 mod search;
@@ -51,6 +52,7 @@ use model::job::ContinueOn;
 use model::num::approx;
 use passes::Cached;
 use phases::Phase;
+use preferred::Preferring;
 use rates::{Due, Floor, Rates};
 use search::Search;
 use std::ops::Range;
@@ -79,6 +81,7 @@ pub(super) struct Full<E> {
     pauses: Pauses,
     /// Those beside which it goes, and how long it waits where it is ahead of them.
     flow: Option<(Member, u64)>,
+    preferring: Option<Preferring>,
     rates: Option<Rates>,
     floor: Option<Floor>,
     search: Option<Search>,
@@ -167,6 +170,8 @@ struct Slot {
     turn: u32,
     /// The writing that a write is, where writes are checked.
     writing: u64,
+    /// Which of the priorities of [`Preferring`] it has.
+    priority: u8,
     start: u64,
     submitted: u64,
 }
@@ -191,6 +196,7 @@ impl Slot {
         busy: false,
         turn: 0,
         writing: 0,
+        priority: 0,
         start: 0,
         submitted: 0,
     };
@@ -443,7 +449,11 @@ impl<E: Engine> Full<E> {
             offset: target.offset,
             len: target.len,
             at: self.writer.at(place.turn),
+            priority: 0,
         };
+        if let Some(preferring) = &mut self.preferring {
+            (place.priority, op.priority) = preferring.draw(&target);
+        }
         if op.kind == Kind::Write {
             place.turn = self.writer.turn_after(place.turn);
             let buffer = self.engine.buffer(slot);

@@ -5,6 +5,7 @@ use super::course::{Course, size_mean};
 use super::log::Log;
 use super::passes::Cached;
 use super::phases::Phase;
+use super::preferred::Preferring;
 use super::rates::{Floor, Rates};
 use super::samples::Samples;
 use super::search::Search;
@@ -46,12 +47,14 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         [Kind::Write] if job.verify.is_some() => &[Kind::Read, Kind::Write],
         kinds => kinds,
     };
+    let preferring = Preferring::new(job, seed);
     let records = Records::new(
         recorded,
         E::SYNCHRONOUS,
         job.is_rated(),
         job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
-    );
+    )
+    .by_priority(preferring.as_ref().map_or(&[], Preferring::all));
     let room = if reads_back {
         job.ledger_room(bytes)
     } else {
@@ -111,6 +114,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
             .flow
             .take()
             .map(|member| (member, job.flow.pause.0.max(FLOW_PAUSE_LEAST_NS))),
+        preferring,
         rates: Rates::new(&job.pacing, job.arrivals, place.seed),
         floor: Floor::new(&job.pacing, ticks(clock, job.pacing.cycle)),
         search: job

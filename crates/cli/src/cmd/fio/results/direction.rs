@@ -1,9 +1,10 @@
 //! One direction of a job, or of jobs that are reported as one: amounts, latencies, and rates over time.
 
 use super::{Part, Piece, merged};
-use dialects::fio::result::{self, Latency, Samples};
-use model::job::{Direction, Done, Spread};
+use dialects::fio::result::{self, Latency, Prioritized, Samples};
+use model::job::{Direction, Done, IoPriority, Spread, prioritized};
 use model::num::approx;
+use std::iter;
 
 /// What the jobs did of these kinds together.
 pub(super) fn direction(piece: &Piece<'_>, kinds: &[Direction]) -> result::Direction {
@@ -17,6 +18,7 @@ pub(super) fn direction(piece: &Piece<'_>, kinds: &[Direction]) -> result::Direc
     let wall_ns = runtime_ns(piece, kinds);
     let seconds = (approx(wall_ns) / 1e9).max(1e-9);
     let [slat, clat, lat] = latencies(piece, kinds);
+    let priorities = by_priority(piece, kinds);
     let samples = |of: fn(&Done) -> Option<Spread>| {
         let mut spreads = each().filter_map(of);
         let mut all = spreads.next()?;
@@ -47,6 +49,7 @@ pub(super) fn direction(piece: &Piece<'_>, kinds: &[Direction]) -> result::Direc
         slat,
         clat,
         lat,
+        priorities,
         bw_samples: samples(|done| done.bytes_per_s),
         iops_samples: samples(|done| done.iops),
     }
@@ -66,6 +69,42 @@ fn runtime_ns(piece: &Piece<'_>, kinds: &[Direction]) -> u64 {
         }
     };
     piece.parts.iter().map(of).max().unwrap_or(0)
+}
+
+/// What operations of each priority took, those of the usual one first; nothing where all had the same.
+fn by_priority(piece: &Piece<'_>, kinds: &[Direction]) -> Vec<Prioritized> {
+    let reporting = &piece.first().reporting;
+    let is_whole = reporting.lat_percentiles;
+    let mut all: Vec<IoPriority> = Vec::new();
+    for part in &piece.parts {
+        let Some(priorities) = &part.job.does.priorities else {
+            continue;
+        };
+        let own = [&priorities.read, &priorities.write].into_iter().flatten();
+        for priority in iter::once(priorities.usual).chain(own.map(|own| own.priority)) {
+            if !all.contains(&priority) {
+                all.push(priority);
+            }
+        }
+    }
+    let of = |priority: IoPriority| {
+        let of = if is_whole { "lat" } else { "clat" };
+        let named = |kind: &Direction| vec![prioritized(kind.word(), of, priority)];
+        let latency = merged(piece, &kinds.iter().map(named).collect::<Vec<_>>())?;
+        let is_listed = reporting.clat_percentiles || reporting.lat_percentiles;
+        let list: &[f64] = if is_listed {
+            &reporting.percentiles
+        } else {
+            &[]
+        };
+        Some(Prioritized {
+            priority,
+            is_whole,
+            latency: latency.with_percentiles(list),
+        })
+    };
+    let found: Vec<Prioritized> = all.into_iter().filter_map(of).collect();
+    if found.len() > 1 { found } else { Vec::new() }
 }
 
 /// Latencies of submission, completion, and both, with the percentiles that are asked for.

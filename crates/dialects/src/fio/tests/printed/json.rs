@@ -2,8 +2,9 @@
 
 use crate::fio::result::{
     Cpu, Depths, Direction, DiskUse, Finished, JobResult, Latency, LatencyShares, LatencyTarget,
-    Report, Samples, SteadyResult,
+    Prioritized, Report, Samples, SteadyResult,
 };
+use model::job::IoPriority;
 use model::units::UnixNanos;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -196,6 +197,7 @@ struct Way {
     slat_ns: Moments,
     clat_ns: Moments,
     lat_ns: Moments,
+    prios: Vec<AtPriority>,
     bw_min: f64,
     bw_max: f64,
     bw_agg: f64,
@@ -229,6 +231,11 @@ impl Way {
             slat: self.slat_ns.latency(),
             clat: self.clat_ns.latency(),
             lat: self.lat_ns.latency(),
+            priorities: self
+                .prios
+                .into_iter()
+                .filter_map(AtPriority::told)
+                .collect(),
             bw_samples: samples(bw, self.bw_samples, Some(self.bw_agg)),
             iops_samples: samples(iops, self.iops_samples, None),
         })
@@ -244,6 +251,29 @@ fn samples([min, max, mean, stddev]: [f64; 4], count: u64, share: Option<f64>) -
         count: Some(count),
         share_percent: share,
     })
+}
+
+/// Latencies of operations of one priority.
+#[derive(Deserialize)]
+struct AtPriority {
+    prioclass: u8,
+    prio: u8,
+    clat_ns: Option<Moments>,
+    lat_ns: Option<Moments>,
+}
+
+impl AtPriority {
+    fn told(self) -> Option<Prioritized> {
+        let is_whole = self.lat_ns.is_some();
+        Some(Prioritized {
+            priority: IoPriority {
+                class: self.prioclass,
+                level: self.prio,
+            },
+            is_whole,
+            latency: self.lat_ns.or(self.clat_ns)?.latency()?,
+        })
+    }
 }
 
 /// A latency as printed.
