@@ -232,8 +232,8 @@ pub(crate) fn contrast(
     };
     let (here, there) = if looked {
         (
-            here.hardly_quieter_than(&there),
-            there.hardly_quieter_than(&here),
+            here.not_much_quieter_than(&there),
+            there.not_much_quieter_than(&here),
         )
     } else {
         (here, there)

@@ -14,10 +14,24 @@ pub fn set_nice(nice: i8) -> io::Result<()> {
 
 /// The class of I/O priority (1 realtime, 2 best effort, 3 idle) and the level in it, of which 0 is the highest.
 pub fn set_io(class: u8, level: u8) -> io::Result<()> {
-    // linux/ioprio.h.
-    const WHO_PROCESS: libc::c_int = 1;
     const CLASS_SHIFT: u32 = 13;
-    let priority = libc::c_int::from(class) << CLASS_SHIFT | libc::c_int::from(level);
+    set_ioprio(libc::c_long::from(class) << CLASS_SHIFT | libc::c_long::from(level))
+}
+
+/// Whether this thread may have operations of the class realtime.
+pub fn may_be_realtime() -> io::Result<()> {
+    const REALTIME: u8 = 1;
+    // SAFETY: numbers alone; 0 is the calling thread.
+    let before = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
+    done(before >= 0)?;
+    set_io(REALTIME, 7)?;
+    set_ioprio(before)
+}
+
+/// `IOPRIO_WHO_PROCESS` (linux/ioprio.h).
+const WHO_PROCESS: libc::c_int = 1;
+
+fn set_ioprio(priority: libc::c_long) -> io::Result<()> {
     // SAFETY: numbers alone; 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, priority) };
     done(result == 0)
@@ -50,5 +64,8 @@ mod tests {
         });
         assert_eq!(told, "7");
         assert!(set_io(4, 0).is_err(), "there is no such class");
+        // SAFETY: asks alone.
+        let is_root = unsafe { libc::geteuid() } == 0;
+        assert_eq!(may_be_realtime().is_ok(), is_root);
     }
 }

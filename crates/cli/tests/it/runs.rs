@@ -221,11 +221,11 @@ fn rounds_that_cost_more_than_planned_become_shorter_until_six_fit() {
 #[test]
 fn a_budget_without_time_for_one_round_keeps_nothing() {
     let bed = Bed::new();
-    bed.run(&["run", "selftest.sleep", "--budget", "400ms"])
+    bed.run(&["run", "selftest.sleep", "--budget", "250ms"])
         .code(4)
         .err_has(&["is over before the first round ends", "hint: `--budget 3s`"]);
     let sides = ["--a-cmd", "true", "--b-cmd", "true"];
-    bed.run(&[&["duel", "selftest.sleep", "--budget", "400ms"], &sides[..]].concat())
+    bed.run(&[&["duel", "selftest.sleep", "--budget", "250ms"], &sides[..]].concat())
         .code(4)
         .err_has(&["no run is kept"]);
     assert_eq!(bed.listed().len(), 0);

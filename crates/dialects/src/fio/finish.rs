@@ -142,8 +142,6 @@ fn leads_out(job: &Job) -> bool {
 
 /// Options of single engines; fio does not know them under another one.
 fn engine_options(draft: &mut Draft) -> Result<(), String> {
-    /// Those of engines that do something else than transfers.
-    const ALONE: &[&str] = &["cpuload", "cpuchunks", "cpumode", "inplace", "donorname"];
     const URING: &[&str] = &[
         "fixedbufs",
         "registerfiles",
@@ -178,7 +176,8 @@ fn engine_options(draft: &mut Draft) -> Result<(), String> {
             continue;
         }
         // Defaults may be meant for sections with another engine.
-        if own_engine && setting.is_global && ALONE.contains(&setting.name) {
+        let is_polled = setting.name == "hipri" || URING.contains(&setting.name);
+        if own_engine && setting.is_global && !is_polled {
             left.push(setting.name);
             continue;
         }

@@ -227,16 +227,11 @@ pub struct Life {
 }
 
 impl Life {
-    /// The I/O priority of its process, where one is asked for. As in fio a level is one of best effort where no class
-    /// is named.
+    /// The I/O priority of its process, where one is asked for.
     pub fn io_priority(&self) -> Option<IoPriority> {
-        const BEST_EFFORT: u8 = 2;
         let is_asked = self.io_class.is_some() || self.io_level.is_some();
-        let class = self.io_class.filter(|class| *class > 0);
-        is_asked.then(|| IoPriority {
-            class: class.unwrap_or(BEST_EFFORT),
-            level: self.io_level.unwrap_or(0),
-        })
+        let of = IoPriority::of(self.io_class.unwrap_or(0), self.io_level.unwrap_or(0));
+        is_asked.then_some(of)
     }
 }
 

@@ -15,6 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// 80 % that a run should come to, because no round costs exactly what was expected of it.
 const MEASURED_SHARE: f64 = 0.82;
 
+/// The warm-up of a single case that has the usual one otherwise, where that would take more than a hundredth of the
+/// time: rounds follow one another at once, and all but the first find the machine as warm as the last one left it.
+/// What a new process lacks beside its set-up takes milliseconds.
+const WARMUP_OF_ONE: Nanos = Nanos::from_millis(20);
+
 /// The share of a budget for which the rounds of a single case are planned. More than of many cases, whose expected
 /// costs are less well known together.
 const PLANNED_SHARE_OF_ONE: f64 = 0.98;
@@ -217,12 +222,19 @@ fn lengthens(plan: &Plan) -> bool {
     by_time_alone && plan.cases.iter().all(can)
 }
 
-/// Makes rounds longer where the budget alone ends the run and has time to spare. More than 28 rounds tell little more
-/// than longer ones; and of a single case at least six are enough where more of them, each with its start and its
-/// warm-up, would leave too little of the time for measuring.
+/// Makes rounds longer, and the warm-up of a single case shorter, where the budget alone ends the run and has time to
+/// spare. More than 28 rounds tell little more than longer ones; and of a single case at least six are enough where
+/// more of them, each with its start and its warm-up, would leave too little of the time for measuring.
 fn lengthen(plan: &mut Plan, budget: Nanos) {
     if !lengthens(plan) {
         return;
+    }
+    let usual = Shape::DEFAULT.warmup;
+    if let [case] = plan.cases.as_mut_slice()
+        && case.shape.warmup == usual
+        && u64::from(ROUNDS_MOST) * usual.0 > budget.0 / 100
+    {
+        case.shape.warmup = WARMUP_OF_ONE;
     }
     let spent = beside(plan, budget).plus(making(plan));
     let all = budget.since(making(plan));

@@ -17,7 +17,7 @@ pub use parts::{
     LatencyTarget, Layout, Log, OrderHint, Pacing, Rate, Redundancy, SteadyQuantity, SteadyState,
     Steps, Verify, VerifyMethod, Zones,
 };
-pub use priority::{IoPriority, Preferred, Priorities, prioritized};
+pub use priority::{IoPriority, Priorities, PriorityShare, prioritized};
 pub use report::{CpuIdle, CpuUse, Depths, DiskUse, Done, Report, Spread, Steadiness};
 pub use task::{Language, MemoryMode, MemoryPolicy, Process, Target, Task};
 

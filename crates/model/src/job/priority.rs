@@ -12,8 +12,18 @@ pub struct IoPriority {
 }
 
 impl IoPriority {
+    /// The class of what goes before everything else; it needs root.
+    pub const REALTIME: u8 = 1;
+
+    /// A level without a class is one of best effort, as fio has it.
+    pub const fn of(class: u8, level: u8) -> Self {
+        const BEST_EFFORT: u8 = 2;
+        let class = if class == 0 { BEST_EFFORT } else { class };
+        Self { class, level }
+    }
+
     /// Both in one number, as `ioprio_set(2)` takes them; 0 for no class.
-    pub const fn word(self) -> u16 {
+    pub const fn ioprio(self) -> u16 {
         const CLASS_SHIFT: u32 = 13;
         if self.class == 0 {
             return 0;
@@ -30,7 +40,7 @@ pub fn prioritized(kind: &str, of: &str, priority: IoPriority) -> String {
 
 /// A share of the operations that have a priority of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Preferred {
+pub struct PriorityShare {
     /// Of operations of so many bytes; of all of them where not said.
     pub bytes: Option<u64>,
     /// The share, in per cent.
@@ -45,28 +55,28 @@ pub struct Priorities {
     /// The priority of all others: that of the process.
     pub usual: IoPriority,
     /// Of reads.
-    pub read: Vec<Preferred>,
+    pub read: Vec<PriorityShare>,
     /// Of writes.
-    pub write: Vec<Preferred>,
+    pub write: Vec<PriorityShare>,
 }
 
 impl Priorities {
     /// Whether no operation has one of its own.
-    pub const fn is_none(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.read.is_empty() && self.write.is_empty()
     }
 
     /// The error says what is wrong with them.
     pub fn check(&self) -> Result<(), String> {
-        for preferred in [&self.read, &self.write] {
-            for one in preferred {
+        for shares in [&self.read, &self.write] {
+            for one in shares {
                 let IoPriority { class, level } = one.priority;
                 if class > 3 || level > 7 {
                     return Err(format!(
                         "an I/O priority of class {class} and level {level} is not one of classes 0 to 3 and levels 0 to 7"
                     ));
                 }
-                let alike = preferred.iter().filter(|other| other.bytes == one.bytes);
+                let alike = shares.iter().filter(|other| other.bytes == one.bytes);
                 let percent: u32 = alike.map(|other| u32::from(other.percent)).sum();
                 if percent > 100 {
                     let of = one.bytes.map(|bytes| format!(" of {bytes} bytes"));

@@ -2,7 +2,7 @@
 
 use model::rng::Rng;
 
-/// The size of a page: what direct I/O asks for at most, and what the kernel copies from and to soonest.
+/// The size of a page: what direct I/O asks for at most, and where the kernel copies fastest.
 const ALIGN: usize = 4096;
 
 /// Bytes that begin with a page.

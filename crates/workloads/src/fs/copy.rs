@@ -216,7 +216,8 @@ impl Target {
     }
 }
 
-/// So many bytes, each of them its own index modulo 256.
+/// So many bytes, each of them its own index modulo 256. They begin on a cache line, as a C compiler places large
+/// static arrays (those of the original are); which line of a page it is makes no difference.
 fn indices(length: usize) -> Aligned {
     let mut made = Aligned::new(length);
     let bytes = made.bytes_mut().iter_mut();

@@ -334,7 +334,7 @@ fn lead_with_bandwidth(tasks: &[Task]) -> bool {
 /// The job on its CPUs, with its files as long as the jobs beside it need them.
 fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     keep_to_cpus(&task.cpus)?;
-    ask_for(&task.process)?;
+    ask_for(&task.process, task.job.priorities.as_ref())?;
     // A job has its file for itself: nothing of it is left to other copies.
     let own = Place {
         copy: u32::from(!task.looks_at_file),

@@ -20,7 +20,7 @@ pub(super) struct Records {
     /// Operations of each kind, syncs last.
     done: [u64; 4],
     /// Of reads and writes of each priority that operations may have, where they have different ones.
-    by_priority: [Vec<Prioritized>; 2],
+    by_priority: [Vec<AtPriority>; 2],
     /// With one kind of operation the names of its latencies need no prefix.
     single: bool,
 }
@@ -34,7 +34,7 @@ struct Kinds {
 }
 
 /// The latencies of one kind of operation at one priority, with their names.
-struct Prioritized {
+struct AtPriority {
     clat: (String, Latencies),
     lat: (String, Latencies),
 }
@@ -74,10 +74,13 @@ impl Records {
 
     /// The same, with what operations of each of these priorities take apart.
     pub(super) fn by_priority(mut self, all: &[IoPriority]) -> Self {
-        self.by_priority = ["read", "write"].map(|kind| {
+        self.by_priority = [(0, "read"), (1, "write")].map(|(place, kind)| {
+            if self.by_kind[place].is_none() {
+                return Vec::new();
+            }
             let of = |priority: &IoPriority| {
                 let named = |of: &str| (prioritized(kind, of, *priority), Latencies::default());
-                Prioritized {
+                AtPriority {
                     clat: named("clat"),
                     lat: named("lat"),
                 }

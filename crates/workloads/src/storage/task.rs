@@ -9,9 +9,9 @@ use super::idle::Cpus;
 use engine::recorder::{Latencies, Recorder};
 use engine::tick::SoFar;
 use engine::workload::{Body, Finish, Place, WorkError};
-use model::job::IoPriority;
 use model::job::{
-    Direction, DiskUse, IoEngine, MemoryMode, MemoryPolicy, Mix, Process, Report, Target, Task,
+    Direction, DiskUse, IoEngine, IoPriority, MemoryMode, MemoryPolicy, Mix, Priorities, Process,
+    Report, Target, Task,
 };
 use model::num::approx;
 use model::units::Nanos;
@@ -44,11 +44,22 @@ pub(super) fn keep_to_cpus(cpus: &[u32]) -> Result<(), WorkError> {
         .map_err(|error| WorkError::Unsupported(format!("keep to CPUs {cpus:?}: {error}")))
 }
 
-/// Gives this process the priorities and the memory that a job asks for.
-pub(super) fn ask_for(process: &Process) -> Result<(), WorkError> {
+/// Gives this process the priorities and the memory that a job asks for. Operations that are `apart` may have
+/// priorities of their own, of which the kernel would refuse those of realtime one by one.
+pub(super) fn ask_for(process: &Process, apart: Option<&Priorities>) -> Result<(), WorkError> {
     let said = |what: String, done: std::io::Result<()>| {
         done.map_err(|error| WorkError::Unsupported(format!("{what}: {error}")))
     };
+    let shares = apart
+        .iter()
+        .flat_map(|apart| apart.read.iter().chain(&apart.write));
+    if shares
+        .into_iter()
+        .any(|share| share.priority.class == IoPriority::REALTIME)
+    {
+        let what = "have operations of the I/O priority class 1 (realtime; `cmdprio_class=2` is best effort)";
+        said(what.to_owned(), priority::may_be_realtime())?;
+    }
     if process.nice != 0 {
         let nice = process.nice;
         said(

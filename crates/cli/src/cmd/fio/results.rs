@@ -271,18 +271,17 @@ fn runtime_ns(piece: &Piece<'_>) -> f64 {
 }
 
 /// The latencies of all copies together: of each copy, and of each kind, those of the first name that it has.
-fn merged(piece: &Piece<'_>, kinds: &[Vec<String>]) -> Option<Latency> {
+fn merged(piece: &Piece<'_>, kinds: impl Fn(&Part<'_>) -> Vec<Vec<String>>) -> Option<Latency> {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    let details = piece
-        .parts
-        .iter()
-        .filter_map(|part| part.copy.apart.as_deref());
-    for detail in details {
+    for part in &piece.parts {
+        let Some(detail) = part.copy.apart.as_deref() else {
+            continue;
+        };
         let of_kind = |names: &Vec<String>| {
             let mut found = names.iter().filter_map(|name| detail.latencies.get(name));
             found.next()
         };
-        for (ns, count) in kinds.iter().filter_map(of_kind).flatten() {
+        for (ns, count) in kinds(part).iter().filter_map(of_kind).flatten() {
             *counts.entry(*ns).or_default() += count;
         }
     }
@@ -291,7 +290,7 @@ fn merged(piece: &Piece<'_>, kinds: &[Vec<String>]) -> Option<Latency> {
 }
 
 fn sync(piece: &Piece<'_>) -> Option<Latency> {
-    let latency = merged(piece, &[vec!["sync".to_owned()]])?;
+    let latency = merged(piece, |_| vec![vec!["sync".to_owned()]])?;
     Some(latency.with_percentiles(&piece.first().reporting.percentiles))
 }
 

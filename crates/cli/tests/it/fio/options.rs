@@ -107,6 +107,31 @@ fn operations_of_different_priorities_are_told_apart() {
         &["--ioengine=libaio", "--cmdprio_bssplit=4k/60:4k/60"],
         "120 % of the operations of 4096 bytes",
     );
+    let global = "[global]\nioengine=libaio\ncmdprio_percentage=50\ncmdprio_class=2\nsize=64k\ngroup_reporting\n\
+                  [a]\n[b]\nioengine=psync\n";
+    std::fs::write(bed.path().join("job.fio"), global).unwrap();
+    let done = fio(&bed, &["job.fio", "--output-format=json"]).code(0);
+    let doc: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    let read = &doc["jobs"][0]["read"];
+    let prios = read["prios"].as_array().unwrap().iter();
+    let counted: u64 = prios.map(|one| one["clat_ns"]["N"].as_u64().unwrap()).sum();
+    assert_eq!(Some(counted), read["total_ios"].as_u64());
+    let told = |more: &[&str]| {
+        let job = [
+            "--name=t",
+            "--rw=randwrite",
+            "--size=256k",
+            "--ioengine=libaio",
+            "--cmdprio_class=2",
+            "--cmdprio_percentage=50",
+        ];
+        fio(&bed, &[&job[..], more].concat()).code(0).out
+    };
+    assert!(!told(&["--disable_clat=1"]).contains("prio"));
+    let checked = told(&["--verify=crc32c"]);
+    assert_eq!(checked.matches("clat prio 0/0 (").count(), 2, "{checked}");
+    let best_effort = told(&["--cmdprio_percentage=0", "--cmdprio_bssplit=4k/50/0/3"]);
+    assert!(best_effort.contains("clat prio 2/3 ("), "{best_effort}");
     refused(
         &["--ioengine=libaio", "--cmdprio_bssplit=4k/10/9/1"],
         "`9` is no class from 0 to 3",

@@ -3,12 +3,10 @@
 use super::super::draft::Draft;
 use super::super::job::Directions;
 use super::parts;
-use model::job::{IoPriority, Preferred, Priorities};
+use model::job::{IoPriority, Priorities, PriorityShare};
 
 /// The most entries of a list: fio's own limit.
 const MAX_SPLIT: usize = 64;
-/// Realtime: the class of what has no other.
-const HIGHEST: u8 = 1;
 
 /// What was said of them.
 #[derive(Clone, Debug, Default)]
@@ -60,11 +58,12 @@ fn entry(draft: &mut Draft, text: &str) -> Result<Entry, String> {
         number.ok_or_else(|| format!("`{text}` is no {what} from 0 to {most}"))
     };
     let (size, percent, priority) = match fields.as_slice() {
-        [size, percent] => (size, percent, None),
+        [size] | [size, ""] => (size, "0", None),
+        [size, percent] => (size, *percent, None),
         [size, percent, class, level] => {
             let class = small("class", class, 3)?;
             let level = small("level", level, 7)?;
-            (size, percent, Some(IoPriority { class, level }))
+            (size, *percent, Some(IoPriority::of(class, level)))
         }
         _ => return Err("`SIZE/PERCENT` or `SIZE/PERCENT/CLASS/LEVEL`".to_owned()),
     };
@@ -75,31 +74,34 @@ fn entry(draft: &mut Draft, text: &str) -> Result<Entry, String> {
     })
 }
 
-/// Puts what the options say together into the job. What has a percentage of 0 has the priority of the process.
+/// Puts what the options say together into the job: of reads and of writes, where it has them. What has a percentage of
+/// 0 has the priority of the process.
 pub(in super::super) fn finish_priorities(draft: &mut Draft) -> Result<(), String> {
     let said = &draft.cmdprio;
     let usual = draft.job.life.io_priority().unwrap_or_default();
     let has_split = said.splits.iter().any(|list| !list.is_empty());
     let small = |number: Option<u64>| number.and_then(|number| u8::try_from(number).ok());
+    let mix = draft.job.does.pattern.mix;
     let of = |at: usize, percent: Option<u64>, class: Option<u64>, level: Option<u64>| {
+        let is_done = [mix.reads(), mix.writes()][at];
         let own = IoPriority {
-            class: small(class).unwrap_or(HIGHEST),
+            class: small(class).unwrap_or(IoPriority::REALTIME),
             level: small(level).unwrap_or(0),
         };
-        let mut list: Vec<Preferred> = said.splits[at]
+        let mut list: Vec<PriorityShare> = said.splits[at]
             .iter()
-            .map(|entry| Preferred {
+            .map(|entry| PriorityShare {
                 bytes: Some(entry.bytes),
                 percent: entry.percent,
                 priority: entry.priority.unwrap_or(own),
             })
             .collect();
-        list.extend(small(percent).map(|percent| Preferred {
+        list.extend(small(percent).map(|percent| PriorityShare {
             bytes: None,
             percent,
             priority: own,
         }));
-        list.retain(|one| one.percent > 0);
+        list.retain(|one| is_done && one.percent > 0);
         list
     };
     let priorities = Priorities {
@@ -107,12 +109,17 @@ pub(in super::super) fn finish_priorities(draft: &mut Draft) -> Result<(), Strin
         read: of(0, said.percent.read, said.class.read, said.level.read),
         write: of(1, said.percent.write, said.class.write, said.level.write),
     };
-    let any = |of: &Directions<Option<u64>>| of.iter().flatten().any(|number| *number > 0);
+    let any =
+        |of: &Directions<Option<u64>>| [of.read, of.write].iter().any(|number| *number > Some(0));
     if has_split && any(&said.percent) {
         return Err("`cmdprio_percentage` and `cmdprio_bssplit` exclude each other".to_owned());
     }
     priorities.check()?;
-    if !priorities.is_none() {
+    // Under another engine there are none, which is said with the options of engines.
+    if draft.job.does.is_synchronous() {
+        return Ok(());
+    }
+    if !priorities.is_empty() {
         draft.job.does.priorities = Some(priorities);
     } else if any(&said.class) || any(&said.level) {
         draft.note(

@@ -32,7 +32,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "cmdprio_percentage",
         "0",
         Kind::List(0..=100, |d, v| d.cmdprio.percent.merge(v)),
-        "The share of reads and of writes that have an I/O priority of their own; with `libaio` and `io_uring`. Latencies \
+        "The shares of reads and of writes (trims have none) that have an I/O priority of their own; with `libaio` and `io_uring`. Latencies \
              of each priority are reported apart. It counts where the scheduler or the drive looks at it.",
     ),
     OptionDef::new(

@@ -8,11 +8,11 @@
 mod anchor;
 mod body;
 mod choose;
-mod io;
 mod make;
 mod map;
 mod set;
 mod spec;
+mod stamp;
 mod tally;
 #[cfg(test)]
 mod tests;

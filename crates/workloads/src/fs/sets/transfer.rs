@@ -4,9 +4,9 @@
 //! what is not full is not read. The last part of a file is as long as the file has bytes.
 
 use super::choose::Chosen;
-use super::io::stamp;
 use super::map::{Now, Taken, Wants};
 use super::set::words;
+use super::stamp::stamp;
 use super::thread::{Stepped, Thread, as_asked, nothing, take_place};
 use engine::workload::WorkError;
 use model::fileset::{Blocks, FileIo, FileOperation, FileTask, StopAfter};

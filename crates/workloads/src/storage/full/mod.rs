@@ -7,6 +7,7 @@
 
 mod budget;
 mod checks;
+mod cmdprio;
 mod collect;
 mod course;
 mod covered;
@@ -15,7 +16,6 @@ mod log;
 mod passes;
 mod phases;
 mod popular;
-mod preferred;
 mod rates;
 mod samples;
 mod search;
@@ -43,6 +43,7 @@ use super::records::Records;
 use super::taking::Taking;
 use super::watch::Watch;
 use checks::Checks;
+use cmdprio::CommandPriorities;
 use course::{Course, Target};
 use engine::recorder::Recorder;
 use engine::tick::SoFar;
@@ -52,7 +53,6 @@ use model::job::ContinueOn;
 use model::num::approx;
 use passes::Cached;
 use phases::Phase;
-use preferred::Preferring;
 use rates::{Due, Floor, Rates};
 use search::Search;
 use std::ops::Range;
@@ -81,7 +81,7 @@ pub(super) struct Full<E> {
     pauses: Pauses,
     /// Those beside which it goes, and how long it waits where it is ahead of them.
     flow: Option<(Member, u64)>,
-    preferring: Option<Preferring>,
+    cmdprio: Option<CommandPriorities>,
     rates: Option<Rates>,
     floor: Option<Floor>,
     search: Option<Search>,
@@ -170,7 +170,7 @@ struct Slot {
     turn: u32,
     /// The writing that a write is, where writes are checked.
     writing: u64,
-    /// Which of the priorities of [`Preferring`] it has.
+    /// Which of the priorities of [`CommandPriorities`] it has.
     priority: u8,
     start: u64,
     submitted: u64,
@@ -451,8 +451,8 @@ impl<E: Engine> Full<E> {
             at: self.writer.at(place.turn),
             priority: 0,
         };
-        if let Some(preferring) = &mut self.preferring {
-            (place.priority, op.priority) = preferring.draw(&target);
+        if let Some(cmdprio) = &mut self.cmdprio {
+            (place.priority, op.priority) = cmdprio.draw(&target);
         }
         if op.kind == Kind::Write {
             place.turn = self.writer.turn_after(place.turn);

@@ -1,11 +1,11 @@
 //! Making the loop ready for one job.
 
 use super::checks::Checks;
+use super::cmdprio::CommandPriorities;
 use super::course::{Course, size_mean};
 use super::log::Log;
 use super::passes::Cached;
 use super::phases::Phase;
-use super::preferred::Preferring;
 use super::rates::{Floor, Rates};
 use super::samples::Samples;
 use super::search::Search;
@@ -47,14 +47,14 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         [Kind::Write] if job.verify.is_some() => &[Kind::Read, Kind::Write],
         kinds => kinds,
     };
-    let preferring = Preferring::new(job, seed);
+    let cmdprio = CommandPriorities::new(job, seed);
     let records = Records::new(
         recorded,
         E::SYNCHRONOUS,
         job.is_rated(),
         job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
     )
-    .by_priority(preferring.as_ref().map_or(&[], Preferring::all));
+    .by_priority(cmdprio.as_ref().map_or(&[], CommandPriorities::all));
     let room = if reads_back {
         job.ledger_room(bytes)
     } else {
@@ -114,7 +114,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
             .flow
             .take()
             .map(|member| (member, job.flow.pause.0.max(FLOW_PAUSE_LEAST_NS))),
-        preferring,
+        cmdprio,
         rates: Rates::new(&job.pacing, job.arrivals, place.seed),
         floor: Floor::new(&job.pacing, ticks(clock, job.pacing.cycle)),
         search: job

@@ -75,22 +75,30 @@ fn runtime_ns(piece: &Piece<'_>, kinds: &[Direction]) -> u64 {
 fn by_priority(piece: &Piece<'_>, kinds: &[Direction]) -> Vec<Prioritized> {
     let reporting = &piece.first().reporting;
     let is_whole = reporting.lat_percentiles;
+    if is_whole && reporting.no_lat || !is_whole && reporting.no_clat {
+        return Vec::new();
+    }
     let mut all: Vec<IoPriority> = Vec::new();
     for part in &piece.parts {
-        let Some(priorities) = &part.job.does.priorities else {
-            continue;
-        };
-        let own = [&priorities.read, &priorities.write].into_iter().flatten();
-        for priority in iter::once(priorities.usual).chain(own.map(|own| own.priority)) {
+        let priorities = part.job.does.priorities.iter();
+        let own = priorities.flat_map(|own| own.read.iter().chain(&own.write));
+        for priority in iter::once(usual(part)).chain(own.map(|own| own.priority)) {
             if !all.contains(&priority) {
                 all.push(priority);
             }
         }
     }
     let of = |priority: IoPriority| {
-        let of = if is_whole { "lat" } else { "clat" };
-        let named = |kind: &Direction| vec![prioritized(kind.word(), of, priority)];
-        let latency = merged(piece, &kinds.iter().map(named).collect::<Vec<_>>())?;
+        let names = if is_whole {
+            &["lat", "clat"][..]
+        } else {
+            &["clat"]
+        };
+        let named = |part: &Part<'_>| {
+            let of_kind = |kind: &Direction| at_priority(part, *kind, names, priority);
+            kinds.iter().map(of_kind).collect()
+        };
+        let latency = merged(piece, named)?;
         let is_listed = reporting.clat_percentiles || reporting.lat_percentiles;
         let list: &[f64] = if is_listed {
             &reporting.percentiles
@@ -107,6 +115,27 @@ fn by_priority(piece: &Piece<'_>, kinds: &[Direction]) -> Vec<Prioritized> {
     if found.len() > 1 { found } else { Vec::new() }
 }
 
+/// The priority of the process.
+fn usual(part: &Part<'_>) -> IoPriority {
+    part.job.life.io_priority().unwrap_or_default()
+}
+
+/// What the latencies of these names are called for operations of this kind and priority; nothing where there are none.
+fn at_priority(
+    part: &Part<'_>,
+    kind: Direction,
+    names: &[&str],
+    priority: IoPriority,
+) -> Vec<String> {
+    let word = kind.word();
+    if part.job.does.priorities.is_some() && kind != Direction::Trim {
+        return vec![prioritized(word, names[0], priority)];
+    }
+    let is_usual = usual(part) == priority;
+    let names = names.iter().filter(|_| is_usual);
+    names.map(|name| format!("{word}_{name}")).collect()
+}
+
 /// Latencies of submission, completion, and both, with the percentiles that are asked for.
 fn latencies(piece: &Piece<'_>, kinds: &[Direction]) -> [Option<Latency>; 3] {
     let reporting = &piece.first().reporting;
@@ -116,7 +145,7 @@ fn latencies(piece: &Piece<'_>, kinds: &[Direction]) -> [Option<Latency>; 3] {
             names.iter().map(named).collect()
         };
         let kinds: Vec<Vec<String>> = kinds.iter().map(of_kind).collect();
-        merged(piece, &kinds)
+        merged(piece, |_| kinds.clone())
     };
     let listed = |latency: Option<Latency>, wanted: bool| {
         let list: &[f64] = if wanted { &reporting.percentiles } else { &[] };

@@ -2,30 +2,33 @@
 
 use super::course::Target;
 use crate::storage::records::place;
-use model::job::{IoPriority, Job, Preferred};
+use model::job::{IoPriority, Job, PriorityShare};
 use model::rng::Rng;
-use sys::io::Kind;
 
-/// Draws priorities, by their places in [`Preferring::all`]; the first is that of the process.
+/// Draws priorities, by their places in [`CommandPriorities::all`]; the first is that of the process.
 #[derive(Clone, Debug)]
-pub(super) struct Preferring {
-    /// Of reads and writes.
-    shares: [Vec<Preferred>; 2],
+pub(super) struct CommandPriorities {
+    /// Of reads and writes: the share, and the place of its priority.
+    shares: [Vec<(PriorityShare, u8)>; 2],
     all: Vec<IoPriority>,
     rng: Rng,
 }
 
-impl Preferring {
+impl CommandPriorities {
     /// `None` where all operations have the priority of the process.
     pub(super) fn new(job: &Job, seed: u64) -> Option<Self> {
         let priorities = job.priorities.as_ref()?;
-        let shares = [priorities.read.clone(), priorities.write.clone()];
         let mut all = vec![priorities.usual];
-        for one in shares.iter().flatten() {
-            if !all.contains(&one.priority) {
-                all.push(one.priority);
-            }
-        }
+        let mut placed = |share: &PriorityShare| {
+            let found = all.iter().position(|other| *other == share.priority);
+            let place = found.unwrap_or_else(|| {
+                all.push(share.priority);
+                all.len() - 1
+            });
+            (*share, u8::try_from(place).unwrap_or(0))
+        };
+        let shares = [&priorities.read, &priorities.write]
+            .map(|shares| shares.iter().map(&mut placed).collect());
         Some(Self {
             shares,
             all,
@@ -41,14 +44,12 @@ impl Preferring {
     /// The priority of an operation: its place, and what the kernel is told.
     #[inline]
     pub(super) fn draw(&mut self, target: &Target) -> (u8, u16) {
-        let Some(shares) = self.shares.get(place(target.kind)) else {
-            return (0, 0);
+        let shares = match self.shares.get(place(target.kind)) {
+            Some(shares) if !shares.is_empty() => shares,
+            _ => return (0, 0),
         };
-        if !matches!(target.kind, Kind::Read | Kind::Write) || shares.is_empty() {
-            return (0, 0);
-        }
         let mut drawn = self.rng.below(100);
-        for share in shares {
+        for (share, place) in shares {
             if share
                 .bytes
                 .is_some_and(|bytes| bytes != u64::from(target.len))
@@ -57,9 +58,7 @@ impl Preferring {
             }
             let percent = u64::from(share.percent);
             if drawn < percent {
-                let at = self.all.iter().position(|other| *other == share.priority);
-                let at = at.and_then(|at| u8::try_from(at).ok()).unwrap_or(0);
-                return (at, share.priority.word());
+                return (*place, share.priority.ioprio());
             }
             drawn -= percent;
         }
@@ -71,13 +70,14 @@ impl Preferring {
 mod tests {
     use super::*;
     use model::job::Priorities;
+    use sys::io::Kind;
 
     const HIGH: IoPriority = IoPriority { class: 1, level: 0 };
     const LOW: IoPriority = IoPriority { class: 3, level: 2 };
 
     /// How many of 10,000 operations of this kind and size have each of the priorities.
     fn drawn(read: &[(Option<u64>, u8, IoPriority)], kind: Kind, len: u32) -> Vec<u32> {
-        let preferred = |&(bytes, percent, priority): &_| Preferred {
+        let share = |&(bytes, percent, priority): &_| PriorityShare {
             bytes,
             percent,
             priority,
@@ -85,23 +85,23 @@ mod tests {
         let job = Job {
             priorities: Some(Priorities {
                 usual: IoPriority { class: 2, level: 7 },
-                read: read.iter().map(preferred).collect(),
+                read: read.iter().map(share).collect(),
                 write: Vec::new(),
             }),
             ..Job::default()
         };
-        let mut preferring = Preferring::new(&job, 7).unwrap();
+        let mut drawing = CommandPriorities::new(&job, 7).unwrap();
         let target = Target {
             kind,
             file: 0,
             offset: 0,
             len,
         };
-        let mut counts = vec![0; preferring.all().len()];
+        let mut counts = vec![0; drawing.all().len()];
         for _ in 0..10_000 {
-            let (at, word) = preferring.draw(&target);
-            let priority = preferring.all()[usize::from(at)];
-            assert_eq!(word, if at == 0 { 0 } else { priority.word() });
+            let (at, word) = drawing.draw(&target);
+            let priority = drawing.all()[usize::from(at)];
+            assert_eq!(word, if at == 0 { 0 } else { priority.ioprio() });
             counts[usize::from(at)] += 1;
         }
         counts
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_priority_is_the_word_of_the_kernel() {
-        assert_eq!((HIGH.word(), LOW.word()), (0x2000, 0x6002));
-        assert_eq!(IoPriority { class: 0, level: 4 }.word(), 0);
+        assert_eq!((HIGH.ioprio(), LOW.ioprio()), (0x2000, 0x6002));
+        assert_eq!(IoPriority { class: 0, level: 4 }.ioprio(), 0);
     }
 }

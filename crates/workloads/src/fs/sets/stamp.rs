@@ -1,4 +1,4 @@
-//! Data that no storage can save.
+//! Makes blocks differ, so that storage cannot keep one for several.
 
 /// The smallest block that storage may find again.
 const SECTOR: usize = 4096;
