@@ -111,7 +111,7 @@ fn a_first_look_says_what_it_writes_and_what_it_does_without() {
     named.out_has(&[
         "storage.write-1m@1",
         "writes to storage: up to",
-        "GiB in files, and without a pause for 16 s",
+        "GiB in files, and without a pause for 14 s",
     ]);
 }
 
