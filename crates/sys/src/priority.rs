@@ -3,6 +3,7 @@
 
 #![expect(unsafe_code, reason = "std has no priorities")]
 
+use libc::c_int;
 use std::io;
 
 /// The CPU priority: from -20, the highest, to 19.
@@ -12,30 +13,25 @@ pub fn set_nice(nice: i8) -> io::Result<()> {
     done(result == 0)
 }
 
-/// The class of I/O priority (1 realtime, 2 best effort, 3 idle) and the level in it, of which 0 is the highest.
-pub fn set_io(class: u8, level: u8) -> io::Result<()> {
-    const CLASS_SHIFT: u32 = 13;
-    set_ioprio(libc::c_long::from(class) << CLASS_SHIFT | libc::c_long::from(level))
+/// The I/O priority: its class and its level in one number.
+pub fn set_io(ioprio: u16) -> io::Result<()> {
+    // SAFETY: numbers alone; 0 is the calling thread.
+    let result =
+        unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, c_int::from(ioprio)) };
+    done(result == 0)
 }
 
-/// Whether this thread may have operations of the class realtime.
-pub fn may_be_realtime() -> io::Result<()> {
-    const REALTIME: u8 = 1;
+/// Whether this thread may have that I/O priority.
+pub fn may_have_io(ioprio: u16) -> io::Result<()> {
     // SAFETY: numbers alone; 0 is the calling thread.
     let before = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
     done(before >= 0)?;
-    set_io(REALTIME, 7)?;
-    set_ioprio(before)
+    set_io(ioprio)?;
+    set_io(u16::try_from(before).unwrap_or(0))
 }
 
 /// `IOPRIO_WHO_PROCESS` (linux/ioprio.h).
-const WHO_PROCESS: libc::c_int = 1;
-
-fn set_ioprio(priority: libc::c_long) -> io::Result<()> {
-    // SAFETY: numbers alone; 0 is the calling thread.
-    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, priority) };
-    done(result == 0)
-}
+const WHO_PROCESS: c_int = 1;
 
 fn done(is_done: bool) -> io::Result<()> {
     if is_done {
@@ -51,10 +47,12 @@ mod tests {
 
     #[test]
     fn a_thread_gives_its_priority_away_and_the_kernel_says_so() {
+        const REALTIME: u16 = (1 << 13) | 7;
+        const IDLE: u16 = 3 << 13;
         let told = std::thread::scope(|scope| {
             let own = scope.spawn(|| {
                 set_nice(7).unwrap();
-                set_io(3, 0).unwrap();
+                set_io(IDLE).unwrap();
                 // proc(5): the 19th field, the second of which is in brackets.
                 let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
                 let (_, behind) = stat.rsplit_once(')').unwrap();
@@ -63,9 +61,9 @@ mod tests {
             own.join().unwrap()
         });
         assert_eq!(told, "7");
-        assert!(set_io(4, 0).is_err(), "there is no such class");
+        assert!(set_io(4 << 13).is_err(), "there is no such class");
         // SAFETY: asks alone.
         let is_root = unsafe { libc::geteuid() } == 0;
-        assert_eq!(may_be_realtime().is_ok(), is_root);
+        assert_eq!(may_have_io(REALTIME).is_ok(), is_root);
     }
 }

@@ -3,8 +3,7 @@
 //! A target is no consent. Whether it may be opened, and written to, is decided from what the user types, so that a job
 //! that comes from a file or a store cannot allow itself anything.
 
-use super::IoPriority;
-use super::Job;
+use super::{IoPriority, Job};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -50,15 +50,15 @@ pub(super) fn ask_for(process: &Process, apart: Option<&Priorities>) -> Result<(
     let said = |what: String, done: std::io::Result<()>| {
         done.map_err(|error| WorkError::Unsupported(format!("{what}: {error}")))
     };
-    let shares = apart
-        .iter()
-        .flat_map(|apart| apart.read.iter().chain(&apart.write));
-    if shares
+    let mut shares = apart
         .into_iter()
-        .any(|share| share.priority.class == IoPriority::REALTIME)
-    {
+        .flat_map(|apart| apart.read.iter().chain(&apart.write));
+    if let Some(share) = shares.find(|share| share.priority.class == IoPriority::REALTIME) {
         let what = "have operations of the I/O priority class 1 (realtime; `cmdprio_class=2` is best effort)";
-        said(what.to_owned(), priority::may_be_realtime())?;
+        said(
+            what.to_owned(),
+            priority::may_have_io(share.priority.ioprio()),
+        )?;
     }
     if process.nice != 0 {
         let nice = process.nice;
@@ -67,9 +67,9 @@ pub(super) fn ask_for(process: &Process, apart: Option<&Priorities>) -> Result<(
             priority::set_nice(nice),
         )?;
     }
-    if let Some(IoPriority { class, level }) = process.io_priority {
+    if let Some(own @ IoPriority { class, level }) = process.io_priority {
         let what = format!("have the I/O priority {level} of class {class}");
-        said(what, priority::set_io(class, level))?;
+        said(what, priority::set_io(own.ioprio()))?;
     }
     if let Some(MemoryPolicy { mode, nodes }) = &process.memory {
         let from = match mode {

@@ -99,7 +99,7 @@ fn by_priority(piece: &Piece<'_>, kinds: &[Direction]) -> Vec<Prioritized> {
             kinds.iter().map(of_kind).collect()
         };
         let latency = merged(piece, named)?;
-        let is_listed = reporting.clat_percentiles || reporting.lat_percentiles;
+        let is_listed = is_whole || reporting.clat_percentiles;
         let list: &[f64] = if is_listed {
             &reporting.percentiles
         } else {
