@@ -12,8 +12,9 @@ pub(crate) use fit::{measure_of_one, shortens, shortest};
 
 use crate::look;
 use crate::schedule::looks_max;
+use model::ground::Ground;
 use model::num::{approx, round_to_u64};
-use model::plan::{Plan, PlannedCase, Settle};
+use model::plan::{Dropped, Plan, PlannedCase, Settle};
 use model::units::Nanos;
 use stats::ROUNDS_MIN;
 use stats::looks::LOOKS;
@@ -38,6 +39,30 @@ const SHARED_PER_COPY: Nanos = Nanos::from_millis(10);
 /// What every further copy takes of the one process that starts them all, however many CPUs there are: fork and exec,
 /// measured there at 0.35 ms at the median, to which the directory, the pipes and the order add.
 const STARTED_PER_COPY: Nanos = Nanos(500_000);
+
+/// The share of its budget in which the only case of a run is to make what its rounds stand on.
+const MAKING_SHARE: u64 = 10;
+
+/// The time that the only case of a run has to make what its rounds stand on.
+pub(crate) const fn for_making(budget: Nanos) -> Nanos {
+    Nanos(budget.0 / MAKING_SHARE)
+}
+
+/// What is not made of a test's `own` ground, because its budget has no time for it.
+pub(crate) fn made_smaller(test: &str, budget: Nanos, own: &Ground, made: &Ground) -> Dropped {
+    let [own_size, size] = [own, made].map(|ground| ground.bytes.unwrap_or_default().exact());
+    let needs = Nanos(own.expected.0.saturating_mul(MAKING_SHARE));
+    let [budget, enough] = [budget, needs].map(|time| time.as_secs_f64().ceil());
+    Dropped {
+        what: format!("{own_size} to work on"),
+        why: format!(
+            "{budget:.0} s are too few to make them, {size} are made; hint: `--budget {enough:.0}s`, or \
+             `--set {test}.size={}`",
+            own_size.replace(' ', "")
+        ),
+        needs: None,
+    }
+}
 
 /// The expected time that all copies of a case but the first take to start and to end, on so many CPUs.
 pub(crate) fn starting(case: &PlannedCase, cpus: u32) -> Nanos {

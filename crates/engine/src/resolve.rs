@@ -161,11 +161,23 @@ pub fn resolve(
     host: &HostFacts,
 ) -> Result<Plan, PlanError> {
     let chosen = needs::with_needed(request, catalog, choose(request, catalog, host)?)?;
+    let limits = limits(request, catalog);
     let mut cases = Vec::new();
     let mut dropped = Vec::new();
     for choice in &chosen {
-        let params = sets::parameters(request, catalog, choice)?;
+        let mut params = sets::parameters(request, catalog, choice)?;
         let workload = choice.entry.workload;
+        if let Some(budget) = budget_of_one(request, &chosen, limits, host) {
+            let ground = |params: &Params| workload.ground(params, host, None);
+            let smaller = workload.made_in(&params, crate::budget::for_making(budget), host);
+            if let (Some(own), Some(made)) = (ground(&params), ground(&smaller))
+                && smaller != params
+            {
+                let test = choice.entry.test.name;
+                dropped.push(crate::budget::made_smaller(test, budget, &own, &made));
+                params = smaller;
+            }
+        }
         let no_disk = request.no_disk.as_ref().filter(|_| choice.needs_disk);
         workload
             .check_params(&params)
@@ -207,7 +219,6 @@ pub fn resolve(
             .collect();
         return Err(PlanError::NothingLeft(whys.join("; ")));
     }
-    let limits = limits(request, catalog);
     let profiles = || request.what.iter().filter_map(|name| catalog.profile(name));
     let mut plan = Plan {
         what: request.what.clone(),
@@ -247,6 +258,21 @@ pub fn resolve(
         Some(wanted) => Ok(soak::plan(plan, wanted)?),
         None => Ok(plan),
     }
+}
+
+/// The budget, where a single case has all of it for rounds on a file of its own and nothing else ends the run. A duel
+/// and a soak go on for longer than making a file takes.
+fn budget_of_one(
+    request: &Request,
+    chosen: &[Choice<'_>],
+    (budget, passes): (Option<Nanos>, Option<u32>),
+    host: &HostFacts,
+) -> Option<Nanos> {
+    let [choice] = chosen else { return None };
+    let by_time_alone = passes.is_none() && request.target.is_none() && request.duel.is_none();
+    let is_one = concurrencies(request, choice, host).len() == 1;
+    let own_file = request.soak.is_none() && request.stand_in.is_none();
+    budget.filter(|_| by_time_alone && is_one && own_file)
 }
 
 /// Notes what the machine cannot do, and why, once: `os.pipe os.pipe@2` asks for the same test twice.

@@ -89,6 +89,12 @@ pub trait Workload: Sync {
         params.clone()
     }
 
+    /// The parameters with what the rounds stand on as large as is made in `time`, where its size was left to the
+    /// workload and would take longer. Asked for the only case of a run that has a budget.
+    fn made_in(&self, params: &Params, _time: Nanos, _host: &HostFacts) -> Params {
+        params.clone()
+    }
+
     /// A test that tells of the same things in a shorter time, for those whom this one takes too long.
     fn shorter(&self, _params: &Params) -> Option<&'static str> {
         None

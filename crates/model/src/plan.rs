@@ -254,14 +254,14 @@ impl Duel {
     }
 }
 
-/// A test left out of a plan.
+/// A test left out of a plan, or a part of what one stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
-    /// The test's name, or the case's id where only one concurrency is left out.
+    /// The test's name, the case's id where only one concurrency is left out, or the size that is not made.
     pub what: String,
     /// Why.
     pub why: String,
-    /// The budget that has room for it, where time is why.
+    /// The budget that has room for it, where time is why a test is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Nanos>,
 }

@@ -8,7 +8,9 @@ use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::page::block::MARK;
 use dialects::printable::printable;
+use model::params::ParamValue;
 use model::plan::{Plan, PlannedCase};
+use model::units::Bytes;
 use std::collections::HashSet;
 
 /// More tests than this, when they are all of the plan's and set alike, are called all.
@@ -30,7 +32,12 @@ pub fn title(case: &PlannedCase) -> String {
 /// What was set, in any language.
 pub(crate) fn of_case(case: &PlannedCase, lang: Lang) -> Option<String> {
     let set = case.set_otherwise().map(|(name, value, own)| {
-        let (value, own) = (value.readable(), own.readable());
+        let value = value.readable();
+        let own = match own {
+            // A size of 0 leaves it to the test.
+            ParamValue::Size(Bytes(0)) => lang.pick("its own choice", "自動の値").to_owned(),
+            own => own.readable(),
+        };
         say!(
             lang,
             "{name} {value} in place of {own}",
@@ -94,9 +101,7 @@ mod tests {
     use crate::style::Style;
     use crate::testkit::{self, BYTES};
     use crate::view::view;
-    use model::params::ParamValue;
     use model::record::Run;
-    use model::units::Bytes;
 
     /// Tests of 8 MiB, which is the own size of those that are not in `set`.
     fn run(tests: &[&str], set: &[&str]) -> Run {
@@ -149,6 +154,21 @@ mod tests {
         );
         assert!(page.contains("| `memory.latency-512m@1` \\* |"), "{page}");
         assert!(page.contains("| `memory.read@1` |"), "{page}");
+    }
+
+    #[test]
+    fn a_size_that_a_test_leaves_open_is_its_own_choice() {
+        let mut run = run(&["storage.randread-4k"], &[]);
+        let none = [("size".to_owned(), ParamValue::Size(Bytes(0)))];
+        run.plan.cases[0].in_place_of = none.into_iter().collect();
+        let said = [Lang::En, Lang::Ja].map(|lang| lines(&run.plan, lang).concat());
+        assert_eq!(
+            said,
+            [
+                "storage.randread-4k: size 8 MiB in place of its own choice",
+                "storage.randread-4k: size は 自動の値 の代わりに 8 MiB"
+            ]
+        );
     }
 
     #[test]

@@ -7,9 +7,10 @@
 //! A disk is busy with what was written for a second or two: fileio, which begins with 2 GiB of that, is done three
 //! times on the same files, and each side's median counts.
 //! Of each figure there are two lines: its rate, and the work that a second of CPU time does, user and system of the
-//! program as it counts it itself. bonnie++ prints the latter as whole percent of a CPU, little of a short phase.
+//! program as it counts it itself. bonnie++ prints whole percent, so the clock of its process counts ([`bonnie`]);
 //! dbench prints none: what its processes used counts, over its operations and a fifth more for its warm-up.
 
+use super::bonnie;
 use super::checks::{Must, Reported};
 use super::originals::{self, cpu_seconds, sysbench_figure};
 use super::{Measured, Page, Wanted, median_of};
@@ -18,9 +19,11 @@ use crate::truth::disk::Disk;
 use crate::truth::throttle::{mount_of, remove};
 use anyhow::{Context, ensure};
 use clap::Parser;
+use model::num::approx;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use sys::tree::Tree;
 use xtask::process::{command, output, target_dir};
 
@@ -317,12 +320,19 @@ impl<'a> Bench<'a> {
 
     /// Runs this in the control group, after a sync; what it printed.
     fn said(&self, line: &str, commands: &mut Vec<String>) -> anyhow::Result<String> {
+        output(&mut self.confined(line, commands))
+    }
+
+    /// What does that.
+    fn confined(&self, line: &str, commands: &mut Vec<String>) -> Command {
         if !commands.iter().any(|kept| kept == line) {
             commands.push(line.to_owned());
         }
         let enter = self.memory.0.join("cgroup.procs");
         let line = format!("sync && echo $$ > '{}' && {line}", enter.display());
-        output(command(&self.dir, "bash").args(["-c", &line]))
+        let mut shell = command(&self.dir, "bash");
+        shell.args(["-c", &line]);
+        shell
     }
 
     /// A run of ours, as a document.
@@ -377,15 +387,21 @@ impl<'a> Bench<'a> {
             Load::Bonnie => {
                 let memory = MEMORY >> 20;
                 let line =
-                    format!("bonnie++ -d . -s {FILE_MIB} -r {memory} -n {FILES} -u root -m x");
-                let text = self.said(&line, commands)?;
+                    format!("exec bonnie++ -d . -s {FILE_MIB} -r {memory} -n {FILES} -u root -m x");
+                let (text, cpu) = bonnie::run(&mut self.confined(&line, commands))?;
                 fs::write(self.dir.join("theirs.txt"), text).context("keep what bonnie++ said")?;
                 let store = ["--store", "theirs.db"];
                 let ours = || command(&self.dir, &self.binary);
                 output(ours().args(["import", "theirs.txt"]).args(store))?;
                 let text = output(ours().args(["show", "latest", "--json"]).args(store))?;
                 self.forget("theirs.db");
-                phases(&serde_json::from_str(&text).context("read the imported document")?)
+                let document = serde_json::from_str(&text).context("read the imported document")?;
+                let mut figures = phases(&document)?;
+                let per_cpu = figures.iter_mut().skip(1).step_by(2);
+                for ((figure, cpu), place) in per_cpu.zip(cpu).zip(0..) {
+                    *figure = bonnie_work(place) / cpu;
+                }
+                Ok(figures)
             }
             Load::Dbench(clients) => {
                 let line = format!("dbench -c {LOAD_FILE} -D . -t 10 {clients} && times");
@@ -449,6 +465,15 @@ impl<'a> Bench<'a> {
         ensure!(cpu > 0.0, "the job used no CPU time");
         Ok(vec![of("iops"), of("total_ios") / cpu])
     }
+}
+
+/// What bonnie++ does in the phase at this place: bytes of its file, or files.
+fn bonnie_work(place: usize) -> f64 {
+    let (_, _, unit) = PHASES[place];
+    approx(match unit {
+        "bytes_per_s" => FILE_MIB << 20,
+        _ => FILES << 10,
+    })
 }
 
 /// Rates and work per CPU second of bonnie++'s phases.

@@ -15,6 +15,7 @@
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
 mod at_once;
+mod bonnie;
 mod checks;
 mod files;
 mod originals;

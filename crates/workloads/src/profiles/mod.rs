@@ -111,6 +111,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_short_budget_of_one_disk_test_has_a_smaller_file_and_says_so() {
+        let made = |what: &[&str], seconds| {
+            let budget = Some(Nanos::from_secs(seconds));
+            let mut plan = planned_all(what, budget, &host(2, None, 1));
+            let ground = plan.cases[0].ground.take().unwrap();
+            let why = plan.dropped.pop().map(|left_out| left_out.why);
+            (ground.bytes.unwrap().0 >> 20, why)
+        };
+        let one = ["storage.randread-4k-qd32"];
+        let (own, none) = made(&one, 160);
+        assert_eq!(none, None);
+        let enough = own / 128 * 10;
+        let why = format!(
+            "20 s are too few to make them, 256 MiB are made; hint: `--budget {enough}s`, or \
+             `--set storage.randread-4k-qd32.size={}GiB`",
+            own >> 10
+        );
+        assert_eq!(made(&one, 20), (256, Some(why)));
+        assert_eq!(made(&one, 8).0, 256);
+        assert_eq!(made(&one, 41).0, 512);
+        assert_eq!(made(&one, enough), (own, None));
+        // Several tests make one file for all.
+        assert_eq!(made(&[one[0], "storage.randread-4k"], 100), (own, None));
+    }
+
     fn planned(what: &str, sets: &[&str], host: &HostFacts) -> model::plan::Plan {
         let sets = sets.iter().map(|text| text.parse().unwrap()).collect();
         resolved(

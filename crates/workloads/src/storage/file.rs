@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use sys::io::file::{Access, ReadOrder, SyncMode, tell_order};
 use sys::tree::Tree;
 
-pub(super) use ground::{errand, ground};
+pub(super) use ground::{errand, ground, size_made_in};
 #[cfg(test)]
 pub(super) use layout::write_or_remove;
 pub(super) use layout::{Note, SIZE_LEAST, missing, no_room};

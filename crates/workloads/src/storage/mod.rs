@@ -120,6 +120,16 @@ impl Workload for Io {
         metrics
     }
 
+    fn made_in(&self, params: &Params, time: Nanos, host: &HostFacts) -> Params {
+        let mut smaller = params.clone();
+        let free = host.storage.free.known().copied();
+        if let Some(size) = file::size_made_in(&from_params(params), time, free) {
+            let set = smaller.set(self.spec(), "size", &size.0.to_string());
+            set.expect("a number is a size");
+        }
+        smaller
+    }
+
     fn needs(&self, params: &Params) -> Option<Need> {
         (params.count("rate_percent") > 0).then(|| Need {
             test: params.text("rate_of").to_owned(),

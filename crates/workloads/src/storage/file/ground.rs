@@ -14,6 +14,19 @@ const USUAL_BYTES_PER_S: u64 = 128 << 20;
 const SLOWEST_BYTES_PER_S: u64 = 4 << 20;
 const AT_MOST: Nanos = Nanos::from_secs(600);
 
+/// The smallest test file that is chosen for want of time.
+const SIZE_OF_SHORT: u64 = 256 << 20;
+
+/// The size of the test file that usual storage makes in `time`, where the job would choose a larger one by itself: a
+/// power of two, so that budgets that differ a little have the same file.
+pub(in super::super) fn size_made_in(job: &Job, time: Nanos, free: Option<Bytes>) -> Option<Bytes> {
+    let chooses = job.engine.has_data() && job.target == Target::TestFile && job.size.is_none();
+    let made = (time.0 / 1_000_000_000).saturating_mul(USUAL_BYTES_PER_S);
+    let size = 1 << made.max(SIZE_OF_SHORT).ilog2();
+    let usual = size_auto().min(room_for(free.map_or(u64::MAX, |free| free.0)));
+    (chooses && size < usual).then_some(Bytes(size))
+}
+
 /// What a job stands on; `None` where nothing is written before it, or where each round does so for itself.
 pub(in super::super) fn ground(job: &Job, free: Option<Bytes>) -> Option<Ground> {
     if !job.engine.has_data() {
