@@ -1,12 +1,18 @@
-//! The CPU time of bonnie++'s phases, to the nanosecond.
+//! What bonnie++ does not tell by itself: the CPU time of its phases to the nanosecond, and its seeks alone.
 //!
 //! bonnie++ prints whole percent of a CPU, which is little of a short phase. What it says while it works tells when a
 //! phase begins and ends, and the clock of its process is read then.
 
 use anyhow::{Context, ensure};
+use std::fs;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use sys::process::usage_of;
+use xtask::process::{command, succeed};
+
+/// A library that keeps large files from being removed.
+const KEEP: &str = include_str!("keep.c");
 
 /// What it calls the phases that are compared, in their order.
 const PHASES: [&str; 7] = [
@@ -21,6 +27,22 @@ const PHASES: [&str; 7] = [
 
 /// What it said up to a moment, and the CPU time of its process then, in nanoseconds.
 type Moment = (usize, u64);
+
+/// Makes the library in `dir`, under which bonnie++ leaves its file: its name there.
+pub(super) fn keep(dir: &Path) -> anyhow::Result<&'static str> {
+    let source = dir.join("keep.c");
+    fs::write(&source, KEEP).with_context(|| format!("write `{}`", source.display()))?;
+    succeed(command(dir, "cc").args(["-O2", "-shared", "-fPIC", "-o", "keep.so", "keep.c"]))?;
+    Ok("./keep.so")
+}
+
+/// The seeks per second in the line of numbers that bonnie++ prints last.
+pub(super) fn seeks(printed: &str) -> anyhow::Result<f64> {
+    let line = printed.lines().find(|line| line.starts_with("1.98,"));
+    let field = line.and_then(|line| line.split(',').nth(19));
+    let rate = field.and_then(|field| field.parse().ok());
+    rate.with_context(|| format!("bonnie++ tells no seeks: {printed}"))
+}
 
 /// Runs bonnie++, which this command becomes, to its end: what it printed, and the CPU time of each phase in seconds.
 pub(super) fn run(command: &mut Command) -> anyhow::Result<(String, Vec<f64>)> {
@@ -71,6 +93,15 @@ fn cpu_seconds(text: &str, moments: &[Moment]) -> anyhow::Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seeks_are_read_where_they_are_told() {
+        let line = |seeks: &str| {
+            format!("x\n1.98,2.00a,x,1,1795713276,64M,,65536,5,,,1,2,3,4,,,5,6,{seeks},8,,\n")
+        };
+        assert!((seeks(&line("81234.5")).unwrap() - 81234.5).abs() < 1e-9);
+        assert!(seeks(&line("+++++")).is_err());
+    }
 
     #[test]
     fn phases_are_found_in_what_bonnie_says() {

@@ -39,6 +39,9 @@ const FILE_MIB: u64 = 2 * (MEMORY >> 20);
 /// Its small files, in units of 1024: so many that each phase takes it half a second.
 const FILES: u64 = 64;
 
+/// Seeks, so many that they take bonnie++ longer than the half second below which it tells nothing.
+const SEEKS: u64 = 64 << 10;
+
 /// A new file system has room for twice bonnie++'s file in half of it, and for all files.
 const DISK_MIB: u64 = 5 * FILE_MIB;
 const INODES: u64 = 256 << 10;
@@ -147,6 +150,8 @@ impl Drop for Memory {
 #[derive(Clone, Copy, Debug)]
 enum Load {
     Bonnie,
+    /// Its seeks alone, with so many of them that it tells how fast they were.
+    Seeks,
     /// With so many clients.
     Dbench(u32),
     /// sysbench's fileio in this mode.
@@ -163,8 +168,8 @@ struct Line {
 }
 
 /// The phases of bonnie++ that are compared: what they are called here, and the metric with its unit. It does not tell
-/// how fast it stats where that takes less than half a second (fio's `filestat` does), and it counts removing its file
-/// as seeking.
+/// how fast it stats where that takes less than half a second (fio's `filestat` does). Seeks are a load of their own:
+/// bonnie++ counts removing its file as seeking, which a library in front of it ([`bonnie::keep`]) does not let it do.
 const PHASES: [(&str, &str, &str); 7] = [
     ("block write", "fs.bonnie@1:block_write", "bytes_per_s"),
     ("rewrite", "fs.bonnie@1:rewrite", "bytes_per_s"),
@@ -192,12 +197,13 @@ const PHASES: [(&str, &str, &str); 7] = [
 ];
 
 impl Load {
-    fn all() -> [Self; 11] {
+    fn all() -> [Self; 12] {
         let [creates, stats, deletes] = ["filecreate", "filestat", "filedelete"].map(Self::Names);
         let [seqrd, rndrd, rndwr, rndrw] = ["seqrd", "rndrd", "rndwr", "rndrw"].map(Self::Fileio);
         let [one, four, many] = [1, 4, 16].map(Self::Dbench);
         [
             Self::Bonnie,
+            Self::Seeks,
             one,
             four,
             many,
@@ -214,13 +220,15 @@ impl Load {
     fn name(self) -> String {
         match self {
             Self::Bonnie => "bonnie++".to_owned(),
+            Self::Seeks => "bonnie++ seeks, its file kept".to_owned(),
             Self::Dbench(clients) => format!("dbench, {clients} clients"),
             Self::Fileio(mode) => format!("sysbench fileio {mode}"),
             Self::Names(engine) => format!("fio {engine}"),
         }
     }
 
-    /// Rates and work per CPU second, in turn: at most 1.02 times their CPU time for the same work.
+    /// Rates and work per CPU second, in turn: at most 1.02 times their CPU time for the same work. Of seeks the rate
+    /// alone: bonnie++ does them in processes of their own, and tells whole percent.
     fn lines(self) -> Vec<Line> {
         let both = |name: &str, must: Must| {
             let name = format!("{}{name}", self.name());
@@ -235,6 +243,7 @@ impl Load {
                 .iter()
                 .flat_map(|(phase, ..)| both(&format!(" {phase}"), Must::Within(0.10)))
                 .collect(),
+            Self::Seeks => both("", Must::Within(0.10)).into_iter().take(1).collect(),
             Self::Dbench(_) => both("", Must::Within(0.10)).into(),
             Self::Fileio(_) => both("", Must::Within(0.05)).into(),
             Self::Names(_) => both("", Must::AtLeast(0.98)).into(),
@@ -310,7 +319,7 @@ impl<'a> Bench<'a> {
 
     fn version(&self, load: Load) -> String {
         let (program, package) = match load {
-            Load::Bonnie => ("bonnie++", "bonnie++"),
+            Load::Bonnie | Load::Seeks => ("bonnie++", "bonnie++"),
             Load::Dbench(_) => ("dbench", "dbench"),
             Load::Fileio(_) => ("sysbench", "sysbench"),
             Load::Names(_) => ("fio", "fio"),
@@ -361,6 +370,17 @@ impl<'a> Bench<'a> {
                 );
                 phases(&self.run(&what, 1, commands)?)
             }
+            Load::Seeks => {
+                let what = format!(
+                    "fs.bonnie --set fs.bonnie.size={FILE_MIB}M --set fs.bonnie.seeks={SEEKS} \
+                     --set fs.bonnie.char_size=1M"
+                );
+                let document = self.run(&what, 1, commands)?;
+                Ok(vec![median_of(
+                    &document,
+                    "fs.bonnie@1:random_seek_ops_per_s",
+                )?])
+            }
             Load::Dbench(clients) => {
                 let what = format!(
                     "fs.dbench --loadfile {LOAD_FILE} --copies {clients} --set fs.dbench.time=10s"
@@ -402,6 +422,14 @@ impl<'a> Bench<'a> {
                     *figure = bonnie_work(place) / cpu;
                 }
                 Ok(figures)
+            }
+            Load::Seeks => {
+                let library = bonnie::keep(&self.dir)?;
+                let memory = MEMORY >> 20;
+                let line = format!(
+                    "LD_PRELOAD={library} bonnie++ -d . -s {FILE_MIB}:8k:{SEEKS} -r {memory} -n 0 -f -u root -m x"
+                );
+                Ok(vec![bonnie::seeks(&self.said(&line, commands)?)?])
             }
             Load::Dbench(clients) => {
                 let line = format!("dbench -c {LOAD_FILE} -D . -t 10 {clients} && times");
@@ -528,6 +556,10 @@ mod tests {
         assert_eq!(names.len(), Load::all().len());
         for load in Load::all() {
             let lines = load.lines();
+            if matches!(load, Load::Seeks) {
+                assert_eq!(lines.len(), 1);
+                continue;
+            }
             assert!(
                 lines
                     .chunks(2)
