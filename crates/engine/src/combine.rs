@@ -174,6 +174,7 @@ fn figure(pairs: &[(u64, u64)], stat: Stat) -> Option<Result<f64, String>> {
         Stat::Shortest => return Some(Ok(approx(pairs.first()?.0))),
         Stat::Longest => return Some(Ok(approx(pairs.last()?.0))),
         Stat::Mean => return latency::mean(pairs).map(Ok),
+        Stat::Deviation => return latency::deviation(pairs).map(Ok),
         Stat::Quantile(q) => (q, BEYOND_MIN),
         Stat::QuantileOfFew(q) => (q, 1.0),
     };
@@ -361,6 +362,7 @@ mod tests {
         check("lat", Stat::Shortest, Ok(10.0));
         check("lat", Stat::Longest, Ok(20.0));
         check("lat", Stat::Mean, Ok(15.0));
+        check("lat", Stat::Deviation, Ok(5.0));
         check("clat", Stat::Quantile(0.3), Ok(10.0));
         check("clat", Stat::Quantile(0.5), Ok(20.0));
         check("clat", Stat::Quantile(0.99), Err(&few(99, 20, 1000)));

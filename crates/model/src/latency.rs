@@ -61,6 +61,16 @@ pub fn mean(pairs: &[(u64, u64)]) -> Option<f64> {
     (total > 0).then(|| times.sum::<f64>() / approx(total))
 }
 
+/// The standard deviation of the latencies in `pairs` from their mean in nanoseconds; `None` where there are none. All
+/// operations are there, so that it is divided by their number.
+pub fn deviation(pairs: &[(u64, u64)]) -> Option<f64> {
+    let mean = mean(pairs)?;
+    let squares = pairs
+        .iter()
+        .map(|&(nanos, count)| (approx(nanos) - mean).powi(2) * approx(count));
+    Some((squares.sum::<f64>() / approx(operations(pairs))).sqrt())
+}
+
 /// `pairs` (ascending in nanoseconds) with those of one bucket taken together. Ascending as well, with the same sum of
 /// counts, the same ends, and the same mean to half a nanosecond. What is coarse already stays as it is.
 pub fn coarsened(pairs: &[(u64, u64)]) -> Vec<(u64, u64)> {
@@ -129,12 +139,17 @@ mod tests {
         let hundred: Vec<_> = (1..=100).map(|n| (n, 1)).collect();
         assert_eq!(quantile(&hundred, 0.99), Some(99));
         assert_eq!((mean(&pairs), operations(&pairs)), (Some(17.5), 4));
+        // Two of 10, one of 20 and one of 30: the squares add up to 275.
+        let expected = (275.0_f64 / 4.0).sqrt();
+        assert!((deviation(&pairs).unwrap() - expected).abs() < 1e-9);
+        assert_eq!(deviation(&[(7, 3)]), Some(0.0));
     }
 
     #[test]
     fn of_no_operation_there_is_neither_quantile_nor_mean() {
         for none in [&[][..], &[(7, 0)]] {
             assert_eq!((quantile(none, 0.5), mean(none)), (None, None));
+            assert_eq!(deviation(none), None);
             assert!(merged([none]).is_empty());
         }
     }

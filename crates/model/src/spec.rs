@@ -330,6 +330,8 @@ pub enum Stat {
     Shortest,
     /// The mean.
     Mean,
+    /// The standard deviation of all of them from their mean.
+    Deviation,
     /// The longest.
     Longest,
     /// The smallest that this share of them, above 0 and below 1, did not exceed. Missing where fewer than ten of them

@@ -4,6 +4,7 @@ use engine::workload::Workload;
 
 mod arrivals;
 mod cpu;
+mod db;
 mod first_write;
 pub mod fs;
 mod memory;
@@ -27,6 +28,7 @@ pub static ALL: &[&dyn Workload] = &[
     &cpu::WHETSTONE,
     &cpu::ZSTD,
     &cpu::SYSBENCH_CPU,
+    &db::OLTP,
     &storage::FAMILIAR,
     &fs::BONNIE,
     &fs::BONNIE_FILES,

@@ -12,6 +12,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("fileio", include_str!("fileio.toml")),
     ("mbw", include_str!("mbw.toml")),
     ("memory", include_str!("memory.toml")),
+    ("oltp", include_str!("oltp.toml")),
     ("quick", include_str!("quick.toml")),
     ("scaling", include_str!("scaling.toml")),
     ("storage", include_str!("storage.toml")),
@@ -318,6 +319,26 @@ mod tests {
             assert_eq!(rounds("familiar.sysbench-cpu"), Some(1));
             assert_eq!(rounds("storage.read-1m-qd1"), None);
             // All stand on one file.
+            assert_eq!(plan.grounds().count(), 1);
+        }
+    }
+
+    #[test]
+    fn transactions_have_their_curves_in_five_minutes() {
+        for cpus in [1, 2, 96] {
+            let plan = planned("oltp", &[], &host(cpus, None, 1));
+            let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+            assert_eq!(dropped, [""; 0], "{cpus}");
+            assert_eq!(plan.budget, Some(Nanos::from_secs(300)));
+            assert!(engine::budget::passes_that_fit(&plan) >= Some(6), "{cpus}");
+            for test in [
+                "db.oltp-read-write",
+                "db.oltp-read-write-normal",
+                "db.oltp-read-only",
+            ] {
+                assert_eq!(copies_of(&plan, test), [1, 2, 4, 8, 16], "{test}");
+            }
+            // All stand on one database.
             assert_eq!(plan.grounds().count(), 1);
         }
     }

@@ -105,6 +105,7 @@ fn how(how: How) -> String {
             let figure = match stat {
                 Stat::Shortest => "shortest".to_owned(),
                 Stat::Mean => "mean".to_owned(),
+                Stat::Deviation => "standard deviation".to_owned(),
                 Stat::Longest => "longest".to_owned(),
                 Stat::Quantile(q) | Stat::QuantileOfFew(q) => format!("quantile {q}"),
             };

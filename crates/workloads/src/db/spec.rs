@@ -1,0 +1,219 @@
+//! What `db.oltp` declares: parameters by sysbench's words, and the figures.
+
+use super::mix::Mix;
+use super::rows::Choice;
+use crate::sysbench::{LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, events_per_cpu_s};
+use model::latency::LAT;
+use model::spec::{
+    Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, Stat,
+    TestDef, Time,
+};
+use model::units::Unit;
+
+const CLASS: MetricClass = MetricClass::Throughput;
+
+/// The words of the parameter `synchronous`, those of SQLite.
+pub(super) const SYNCHRONOUS: [&str; 2] = ["FULL", "NORMAL"];
+
+const LAT_STDDEV: MetricDef = MetricDef::time(
+    "lat_ns_stddev",
+    MetricClass::LatencyTail,
+    How::Of(LAT, Stat::Deviation),
+    "Standard deviation of the times of all events from their mean.",
+);
+
+const LAT_P99: MetricDef = MetricDef::time(
+    "lat_ns_p99",
+    MetricClass::LatencyTail,
+    How::Of(LAT, Stat::Quantile(0.99)),
+    "99 % of the events of all copies took no longer.",
+);
+
+const RETRIES: MetricDef = MetricDef {
+    better: Better::Lower,
+    ..MetricDef::rate(
+        "retries_per_transaction",
+        Unit::Number,
+        MetricClass::LatencyTail,
+        How::Reported(Fold::Mean),
+        "Tries that ended because another connection had the lock, over the transactions that were committed. Each is \
+         followed by a wait of up to 0.1 ms, then up to twice as long each time, up to 10 ms.",
+    )
+};
+
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    params: &'static [(&'static str, &'static str)],
+) -> TestDef {
+    TestDef::new(name, title, params)
+}
+
+pub(super) static SPEC: Spec = Spec {
+    name: "db.oltp",
+    version: 1,
+    nature: Nature::Database,
+    title: "sysbench's OLTP tests on the SQLite inside of this program",
+    doc: "One operation is one transaction of sysbench 1.0's OLTP tests, its events: for `read_write` BEGIN, ten rows by \
+          their number, a range of 100 rows, the sum of one, one in order, one in order with each value once, two \
+          updates, a row deleted and inserted again, COMMIT: 20 statements. Statements are prepared once for each \
+          connection. Copies are threads of one process, each with a connection of its own to one database file in \
+          the work directory, whose commits go to a write-ahead log: with `synchronous` FULL a commit is on the disk \
+          before the next one begins, with NORMAL the last ones are lost when the power fails.\n\n\
+          SQLite is a library: there is no server, no network and no login in these figures, and they are none of \
+          MySQL or PostgreSQL. One connection writes at a time, whichever rows it writes: more copies show how those \
+          that wait get along, not how a server shares locks. The tables are small and stay in memory, so that reads \
+          ask the CPU and commits the disk's flush. Rows are chosen as sysbench 1.0 does (`special`) or evenly \
+          (`uniform`, as 1.1).",
+    params: &[
+        ParamDef {
+            name: "mix",
+            kind: ParamKind::Choice(&Mix::WORDS),
+            default: "read_write",
+            doc: "What a transaction is made of: sysbench's script `oltp_MIX`, with its numbers of statements.",
+        },
+        ParamDef {
+            name: "tables",
+            kind: ParamKind::Count { min: 1, max: 100 },
+            default: "1",
+            doc: "How many tables (`--tables`); each group of statements takes one at random.",
+        },
+        ParamDef {
+            name: "table_size",
+            kind: ParamKind::Count {
+                min: 1,
+                max: 10_000_000,
+            },
+            default: "10000",
+            doc: "Rows of each table (`--table_size`); 10,000 take 2.3 MiB.",
+        },
+        ParamDef {
+            name: "range_size",
+            kind: ParamKind::Count {
+                min: 1,
+                max: 100_000,
+            },
+            default: "100",
+            doc: "Rows of a range (`--range_size`).",
+        },
+        ParamDef {
+            name: "rows",
+            kind: ParamKind::Choice(&Choice::WORDS),
+            default: "special",
+            doc: "How rows are chosen (`--rand-type`): three of four picks evenly from 0.75 % of the table in its \
+                  middle and the rest near it, or evenly from all of it.",
+        },
+        ParamDef {
+            name: "synchronous",
+            kind: ParamKind::Choice(&SYNCHRONOUS),
+            default: "FULL",
+            doc: "How durable a commit is: FULL syncs the log at each, NORMAL only when the log is copied back.",
+        },
+        ParamDef {
+            name: "time",
+            kind: ParamKind::Duration,
+            default: "1s",
+            doc: "How long a round measures, half a second or more (`--time`, which is 10 s there).",
+        },
+    ],
+    metrics: &[
+        MetricDef::rate(
+            "tps",
+            Unit::OpsPerSecond,
+            CLASS,
+            How::Per(Amount::Work, Time::Wall),
+            "Committed transactions of all connections, over the wall time of the measured part: sysbench's \
+             transactions per second.",
+        ),
+        MetricDef::rate(
+            "qps",
+            Unit::OpsPerSecond,
+            CLASS,
+            How::Per(Amount::Reported("statements"), Time::Wall),
+            "Statements of the same transactions, BEGIN and COMMIT among them and those of tries that ended without a \
+             commit not, over the same time: sysbench's queries per second.",
+        ),
+        events_per_cpu_s(CLASS),
+        LAT_MEAN,
+        LAT_STDDEV,
+        LAT_MIN,
+        LAT_P95,
+        LAT_P99,
+        LAT_MAX,
+        RETRIES,
+    ],
+    tests: &[
+        test(
+            "db.oltp-read-write",
+            "SQLite, sysbench OLTP read-write: special rows, WAL, synchronous FULL",
+            &[],
+        ),
+        test(
+            "db.oltp-read-write-normal",
+            "SQLite, sysbench OLTP read-write: special rows, WAL, synchronous NORMAL",
+            &[("synchronous", "NORMAL")],
+        ),
+        test(
+            "db.oltp-read-only",
+            "SQLite, sysbench OLTP read-only: special rows, WAL, synchronous FULL",
+            &[("mix", "read_only")],
+        ),
+        test(
+            "db.oltp-write-only",
+            "SQLite, sysbench OLTP write-only: special rows, WAL, synchronous FULL",
+            &[("mix", "write_only")],
+        ),
+        test(
+            "db.oltp-write-only-normal",
+            "SQLite, sysbench OLTP write-only: special rows, WAL, synchronous NORMAL",
+            &[("mix", "write_only"), ("synchronous", "NORMAL")],
+        ),
+        test(
+            "db.point-select",
+            "SQLite, sysbench point select: special rows, WAL, synchronous FULL",
+            &[("mix", "point_select")],
+        ),
+        test(
+            "db.update-index",
+            "SQLite, sysbench update of an indexed column: special rows, WAL, synchronous FULL",
+            &[("mix", "update_index")],
+        ),
+        test(
+            "db.update-index-normal",
+            "SQLite, sysbench update of an indexed column: special rows, WAL, synchronous NORMAL",
+            &[("mix", "update_index"), ("synchronous", "NORMAL")],
+        ),
+        test(
+            "db.update-non-index",
+            "SQLite, sysbench update of a column without index: special rows, WAL, synchronous FULL",
+            &[("mix", "update_non_index")],
+        ),
+        test(
+            "db.update-non-index-normal",
+            "SQLite, sysbench update of a column without index: special rows, WAL, synchronous NORMAL",
+            &[("mix", "update_non_index"), ("synchronous", "NORMAL")],
+        ),
+        test(
+            "db.insert",
+            "SQLite, sysbench insert: special rows, WAL, synchronous FULL",
+            &[("mix", "insert")],
+        ),
+        test(
+            "db.insert-normal",
+            "SQLite, sysbench insert: special rows, WAL, synchronous NORMAL",
+            &[("mix", "insert"), ("synchronous", "NORMAL")],
+        ),
+        test(
+            "db.delete",
+            "SQLite, sysbench delete: special rows, WAL, synchronous FULL",
+            &[("mix", "delete")],
+        ),
+        test(
+            "db.delete-normal",
+            "SQLite, sysbench delete: special rows, WAL, synchronous NORMAL",
+            &[("mix", "delete"), ("synchronous", "NORMAL")],
+        ),
+    ],
+    simulated: false,
+    on_disk: true,
+};

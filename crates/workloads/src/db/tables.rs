@@ -1,0 +1,297 @@
+//! The tables of a test: made once for all rounds of a run, and copied for each, so that all begin with the same data.
+//!
+//! The database that was made is never written to again. Its note is written last: whoever is killed before leaves a
+//! file that nobody takes for whole. A copy is read and written and no clone of the file, whose first writes would cost
+//! what a file system does to tell the two apart.
+
+use super::rows::{Choice, Rows};
+use super::statement::name;
+use super::text::{C_BYTES, PAD_BYTES, Text};
+use crate::storage::space;
+use engine::workload::{Place, Told, WorkError};
+use model::digest::Digest;
+use model::params::Params;
+use model::rng::Rng;
+use model::units::Bytes;
+use rusqlite::{Connection, Error, OpenFlags, params};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What a row takes: 119 and 59 bytes of text, two numbers, and the entry of the index; pages are not full.
+const ROW_BYTES: u64 = 240;
+/// The log that a round may write before it is copied back, and what SQLite needs beside.
+const LOG_BYTES: u64 = 16 << 20;
+
+/// Rows between two words about how much is made.
+const TOLD_ROWS: u32 = 10_000;
+
+/// Which tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tables {
+    pub(super) tables: u32,
+    /// Rows of each.
+    pub(super) size: u32,
+    /// How the numbers in `k` are chosen, which are from 1 to the size as well.
+    pub(super) choice: Choice,
+}
+
+/// What is in the tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Of all tables together.
+    pub(super) rows: u64,
+    pub(super) sum_k: i64,
+    /// The smallest and the largest number of a row.
+    pub(super) first: i64,
+    pub(super) last: i64,
+}
+
+impl Tables {
+    /// Those of the parameters.
+    pub(super) fn of(params: &Params) -> Self {
+        let number = |name: &str| u32::try_from(params.count(name)).unwrap_or(u32::MAX);
+        Self {
+            tables: number("tables"),
+            size: number("table_size"),
+            choice: Choice::of(params.text("rows")),
+        }
+    }
+
+    /// The key of the ground, and the name of its directory: cases of the same tables share them.
+    pub(super) fn key(&self) -> String {
+        format!("oltp-{}x{}-{}", self.tables, self.size, self.choice.word())
+    }
+
+    /// What the database takes, about.
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes(u64::from(self.tables) * u64::from(self.size) * ROW_BYTES + (64 << 10))
+    }
+
+    /// Where it lies.
+    pub(super) fn path(&self, place: &Place) -> PathBuf {
+        self.directory(place).join(DATABASE)
+    }
+
+    fn directory(&self, place: &Place) -> PathBuf {
+        place.run_dir.join(self.key())
+    }
+}
+
+/// The name of every database file.
+const DATABASE: &str = "oltp.db";
+const NOTE: &str = "complete";
+
+fn failed(operation: &str, path: &Path) -> impl Fn(io::Error) -> WorkError {
+    move |error| WorkError::failed(operation, path.display(), error)
+}
+
+fn refused(operation: &str, path: &Path) -> impl Fn(Error) -> WorkError {
+    move |error| WorkError::failed(operation, path.display(), error)
+}
+
+/// Makes the database of the ground.
+pub(super) fn make(
+    tables: &Tables,
+    place: &Place,
+    tell: &mut dyn FnMut(Bytes),
+) -> Result<Told, WorkError> {
+    remove(tables, place)?;
+    let dir = tables.directory(place);
+    fs::create_dir(&dir).map_err(failed("make directory", &dir))?;
+    check_room(tables, &dir)?;
+    let path = tables.path(place);
+    fill(tables, &path, place.seed, tell).map_err(refused("make tables in", &path))?;
+    File::open(&path)
+        .and_then(|file| file.sync_all())
+        .map_err(failed("sync", &path))?;
+    let held = survey(&path, tables.tables).map_err(refused("look at", &path))?;
+    let sum = checksum(&path, tables.tables).map_err(refused("read", &path))?;
+    let note = dir.join(NOTE);
+    fs::write(&note, noted(&held, sum)).map_err(failed("write", &note))?;
+    Ok(told(&path))
+}
+
+/// There has to be room for the database, the copy that a round works on, and its log.
+fn check_room(tables: &Tables, dir: &Path) -> Result<(), WorkError> {
+    let needed = tables.bytes().0.saturating_mul(2).saturating_add(LOG_BYTES);
+    space::check_round(dir, needed).map_err(|error| match error {
+        WorkError::Unsupported(why) => WorkError::Unsupported(format!(
+            "make {} rows: {why}\nhint: a smaller `table_size`, or `--dir` on another file system",
+            u64::from(tables.tables) * u64::from(tables.size)
+        )),
+        other => other,
+    })
+}
+
+fn fill(tables: &Tables, path: &Path, seed: u64, tell: &mut dyn FnMut(Bytes)) -> Result<(), Error> {
+    let connection = Connection::open(path)?;
+    // Synced in whole afterwards; what is half made is made anew.
+    connection.pragma_update(None, "journal_mode", "OFF")?;
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    let rows = Rows::new(tables.choice, tables.size);
+    let mut rng = Rng::stream(seed, 2);
+    let mut c = Text::<C_BYTES>::new();
+    let mut pad = Text::<PAD_BYTES>::new();
+    let mut made = 0;
+    for table in 0..tables.tables {
+        let name = name(table);
+        connection.execute_batch(&format!(
+            "CREATE TABLE {name} (id INTEGER NOT NULL PRIMARY KEY, k INTEGER DEFAULT 0 NOT NULL, \
+             c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL); BEGIN"
+        ))?;
+        let insert = format!("INSERT INTO {name} (id, k, c, pad) VALUES (?, ?, ?, ?)");
+        let mut insert = connection.prepare(&insert)?;
+        for id in 1..=tables.size {
+            let k = rows.pick(&mut rng);
+            insert.execute(params![id, k, c.renew(&mut rng), pad.renew(&mut rng)])?;
+            made += 1;
+            if id % TOLD_ROWS == 0 {
+                tell(Bytes(made * ROW_BYTES));
+            }
+        }
+        connection.execute_batch(&format!(
+            "COMMIT; CREATE INDEX k_{} ON {name}(k)",
+            table + 1
+        ))?;
+    }
+    connection.close().map_err(|(_, error)| error)
+}
+
+fn look(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags)
+}
+
+/// Counts and adds up what is in the tables.
+pub(super) fn survey(path: &Path, tables: u32) -> Result<Held, Error> {
+    let connection = look(path)?;
+    let mut all = Held::default();
+    for table in 0..tables {
+        let sql = format!(
+            "SELECT count(*), coalesce(sum(k), 0), coalesce(min(id), 0), coalesce(max(id), 0) FROM {}",
+            name(table)
+        );
+        let of_table = connection.query_row(&sql, [], |row| {
+            Ok(Held {
+                rows: row.get::<_, u32>(0)?.into(),
+                sum_k: row.get(1)?,
+                first: row.get(2)?,
+                last: row.get(3)?,
+            })
+        })?;
+        all = Held {
+            rows: all.rows + of_table.rows,
+            sum_k: all.sum_k + of_table.sum_k,
+            first: if table == 0 {
+                of_table.first
+            } else {
+                all.first.min(of_table.first)
+            },
+            last: all.last.max(of_table.last),
+        };
+    }
+    Ok(all)
+}
+
+/// What SQLite finds wrong with its own structures; `None` where that is nothing.
+pub(super) fn damage(path: &Path) -> Result<Option<String>, Error> {
+    let found: String = look(path)?.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok((found != "ok").then_some(found))
+}
+
+/// A digest of every value of every row.
+fn checksum(path: &Path, tables: u32) -> Result<Digest, Error> {
+    let connection = look(path)?;
+    let mut digest = Digest::EMPTY;
+    for table in 0..tables {
+        let sql = format!("SELECT id, k, c, pad FROM {} ORDER BY id", name(table));
+        let mut statement = connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            for number in 0..2 {
+                digest = digest.word(row.get::<_, u32>(number)?.into());
+            }
+            for text in 2..4 {
+                digest = digest.bytes(row.get_ref(text)?.as_bytes()?);
+            }
+        }
+    }
+    Ok(digest)
+}
+
+fn noted(held: &Held, sum: Digest) -> String {
+    format!("{} {} {:016x}", held.rows, held.sum_k, sum.0)
+}
+
+fn told(path: &Path) -> Told {
+    Told {
+        holds: true,
+        bytes: path.metadata().ok().map(|found| Bytes(found.len())),
+    }
+}
+
+/// Whether the database is there, in whole: what is in it is what was noted when it was made.
+pub(super) fn check(tables: &Tables, place: &Place) -> Told {
+    let path = tables.path(place);
+    let found =
+        survey(&path, tables.tables).and_then(|held| Ok((held, checksum(&path, tables.tables)?)));
+    let note = fs::read_to_string(tables.directory(place).join(NOTE));
+    match (found, note) {
+        (Ok((held, sum)), Ok(note)) if note == noted(&held, sum) => told(&path),
+        _ => Told::default(),
+    }
+}
+
+/// Takes the database away.
+pub(super) fn remove(tables: &Tables, place: &Place) -> Result<(), WorkError> {
+    let dir = tables.directory(place);
+    match fs::remove_dir_all(&dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(WorkError::failed("remove", dir.display(), error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A copy for one round, with a write-ahead log, and what is in it.
+pub(super) fn fresh(tables: &Tables, place: &Place) -> Result<(PathBuf, Held), WorkError> {
+    let original = tables.path(place);
+    if !tables.directory(place).join(NOTE).is_file() {
+        let why = "stand on the tables of the test: they are not there in whole";
+        return Err(WorkError::Failed(why.to_owned()));
+    }
+    check_copy(tables, &place.dir)?;
+    let path = place.dir.join(DATABASE);
+    copy(&original, &path).map_err(failed("copy the tables to", &path))?;
+    let held = survey(&path, tables.tables).map_err(refused("look at", &path))?;
+    let connection = super::sqlite::open(&path).map_err(refused("open", &path))?;
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(refused("begin a write-ahead log for", &path))?;
+    if mode == "wal" {
+        return Ok((path, held));
+    }
+    Err(WorkError::Unsupported(format!(
+        "begin a write-ahead log for `{}`: its journal stays `{mode}`: the file system lacks the shared memory that one \
+         needs",
+        path.display()
+    )))
+}
+
+fn check_copy(tables: &Tables, dir: &Path) -> Result<(), WorkError> {
+    space::check_round(dir, tables.bytes().0.saturating_add(LOG_BYTES))
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut from = File::open(from)?;
+    let mut to = File::create_new(to)?;
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let read = from.read(&mut piece)?;
+        if read == 0 {
+            return to.sync_all();
+        }
+        to.write_all(&piece[..read])?;
+    }
+}
