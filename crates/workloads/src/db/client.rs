@@ -227,18 +227,28 @@ impl<S: Session> Client<S> {
         })
     }
 
-    /// After the code of this place, at this try from 1 on: what was begun is taken back, and others get time.
+    /// After the code of this place: what was begun is taken back, and others get time.
     #[cold]
     fn back_off(&mut self, code: usize, tries: u32, since: u64) -> Result<(), Failure> {
-        add(&self.counts.retries[code.min(RETRIES_MAX - 1)]);
+        add(&self.counts.retries[code]);
         match self.session.rollback() {
             Ok(()) | Err(SessionError::Retry(_)) => {}
             Err(SessionError::Fatal(failure)) => return Err(failure),
         }
+        self.wait("begin a transaction in", (code, tries), since)
+    }
+
+    /// Waits after the refusal with this code and this number, from 1 on, of all since an instant.
+    fn wait(
+        &mut self,
+        operation: &'static str,
+        (code, tries): (usize, u32),
+        since: u64,
+    ) -> Result<(), Failure> {
         if monotonic() - since > GIVE_UP_NS {
-            let what = format!("refused {tries} times with {}", S::RETRIES[code]);
+            let what = format!("refused {tries} times, with {} at last", S::RETRIES[code]);
             return Err(Failure {
-                operation: "begin a transaction in",
+                operation,
                 done: 0,
                 error: io::Error::other(what),
             });
@@ -295,7 +305,7 @@ impl<S: Session> Client<S> {
             match self.session.connect() {
                 Ok(()) => break,
                 Err(SessionError::Fatal(failure)) => return Err(failure),
-                Err(SessionError::Retry(code)) => self.back_off(code, tries, since)?,
+                Err(SessionError::Retry(code)) => self.wait("connect to", (code, tries), since)?,
             }
         }
         self.is_connected = true;

@@ -2,7 +2,7 @@
 
 use super::mix::Mix;
 use super::rows::Choice;
-use crate::sysbench::{LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, events_per_cpu_s};
+use crate::sysbench::{LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95};
 use model::latency::LAT;
 use model::spec::{
     Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, Stat,
@@ -14,6 +14,13 @@ const CLASS: MetricClass = MetricClass::Throughput;
 
 /// The words of the parameter `synchronous`, those of SQLite.
 pub(super) const SYNCHRONOUS: [&str; 2] = ["FULL", "NORMAL"];
+
+const CPU_TIME: MetricDef = MetricDef::time(
+    "cpu_ns_per_op",
+    MetricClass::System,
+    How::TimePerOp(Time::Cpu),
+    "CPU time, user and system, of the process over the committed transactions: client and database together.",
+);
 
 const LAT_STDDEV: MetricDef = MetricDef::time(
     "lat_ns_stddev",
@@ -133,7 +140,7 @@ pub(super) static SPEC: Spec = Spec {
             "Statements of the same transactions, BEGIN and COMMIT among them and those of tries that ended without a \
              commit not, over the same time: sysbench's queries per second.",
         ),
-        events_per_cpu_s(CLASS),
+        CPU_TIME,
         LAT_MEAN,
         LAT_STDDEV,
         LAT_MIN,

@@ -53,8 +53,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, Error> {
 
 impl Open {
     fn new(of: &Sqlite) -> Result<Self, Error> {
-        let connection: &'static Connection = Box::leak(Box::new(open(&of.path)?));
+        let connection = open(&of.path)?;
         connection.pragma_update(None, "synchronous", of.synchronous)?;
+        // The first of all connections looks through the log, and whoever comes meanwhile is refused.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        let connection: &'static Connection = Box::leak(Box::new(connection));
         let prepare = |sql: &str| connection.prepare(sql);
         let of_table = |table: u32| Kind::ALL.map(|kind| prepare(&kind.sql(table)));
         let statements = (0..of.tables).flat_map(of_table);
