@@ -90,7 +90,7 @@ pub(super) struct Client<S> {
 /// The first wait after a refusal is no longer than this: what a commit takes where syncing costs little.
 const WAIT_NS_LEAST: u64 = 100_000;
 /// And no wait is longer than this: what a commit takes on a slow disk. Waits between double with every try, and each
-/// is a random part of its bound, so that clients do not come back together. `SQLite`'s own handler waits up to 100 ms.
+/// is a random part of its bound, so that clients do not come back together. SQLite's own handler waits up to 100 ms.
 const WAIT_NS_MOST: u64 = 10_000_000;
 /// A transaction that could not begin for so long will not: latencies end at 60 s.
 const GIVE_UP_NS: u64 = 50_000_000_000;

@@ -68,8 +68,8 @@ const fn explicit(word: &'static str, steps: &'static [(Step, u32)]) -> Mix {
     }
 }
 
-/// Every mix. Source: what `sysbench oltp_read_write help` prints as defaults, and the statements of sysbench 1.0.20 that
-/// a server logged.
+/// Every mix. Source: what `sysbench oltp_read_write help` prints as defaults, and the statements of sysbench 1.0.20
+/// that a server logged.
 static ALL: [Mix; 8] = [
     explicit(
         "read_write",

@@ -41,8 +41,7 @@ const USUAL_BYTES_PER_S: u64 = 64 << 20;
 const SLOWEST_BYTES_PER_S: u64 = 2 << 20;
 const AT_MOST: Nanos = Nanos::from_secs(600);
 
-/// What a round connects and forgets before it measures: every connection has its own cache, which is empty, and the
-/// log is not as long yet as it gets.
+/// What a round connects and forgets before it measures: every connection has a cache of its own, which is empty.
 const WARMUP: Nanos = Nanos::from_millis(300);
 
 /// Databases up to this size are gone through page by page after each round.
@@ -53,6 +52,13 @@ fn at(bytes: Bytes, per_s: u64) -> Nanos {
     Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
+impl Oltp {
+    /// The copy that a round works on, and its log.
+    fn per_round(params: &Params) -> Bytes {
+        Bytes(Tables::of(params).bytes().0 + tables::LOG_BYTES)
+    }
+}
+
 impl Workload for Oltp {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -60,7 +66,7 @@ impl Workload for Oltp {
 
     fn shape(&self, params: &Params) -> Shape {
         Shape {
-            setup: Nanos::from_millis(50).plus(at(Tables::of(params).bytes(), USUAL_BYTES_PER_S)),
+            setup: at(Self::per_round(params), USUAL_BYTES_PER_S),
             setup_max: AT_MOST,
             warmup: WARMUP,
             measure: params.duration("time"),
@@ -97,9 +103,13 @@ impl Workload for Oltp {
 
     fn writes(&self, params: &Params) -> Writes {
         Writes {
-            per_round: Tables::of(params).bytes(),
+            per_round: Self::per_round(params),
             throughout: Mix::of(params.text("mix")).writes(),
         }
+    }
+
+    fn implementation(&self, _: &Params) -> Option<String> {
+        Some(format!("SQLite {}", rusqlite::version()))
     }
 
     /// A refusal has a message, which the library makes.

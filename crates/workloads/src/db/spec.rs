@@ -61,8 +61,8 @@ pub(super) static SPEC: Spec = Spec {
     version: 1,
     nature: Nature::Database,
     title: "sysbench's OLTP tests on the SQLite inside of this program",
-    doc: "One operation is one transaction of sysbench 1.0's OLTP tests, its events: for `read_write` BEGIN, ten rows by \
-          their number, a range of 100 rows, the sum of one, one in order, one in order with each value once, two \
+    doc: "One operation is one transaction of sysbench 1.0's OLTP tests, its events: for `read_write` BEGIN, ten rows \
+          by their number, a range of 100 rows, the sum of one, one in order, one in order with each value once, two \
           updates, a row deleted and inserted again, COMMIT: 20 statements. Statements are prepared once for each \
           connection. Copies are threads of one process, each with a connection of its own to one database file in \
           the work directory, whose commits go to a write-ahead log: with `synchronous` FULL a commit is on the disk \

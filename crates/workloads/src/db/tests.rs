@@ -151,6 +151,20 @@ fn a_refused_transaction_is_tried_again_and_counted_until_it_commits_once() {
 }
 
 #[test]
+fn the_log_has_its_length_before_anybody_writes_to_it() {
+    let params = with(&[("mix", "update_non_index"), ("synchronous", "NORMAL")]);
+    let (_root, place) = made(&params, 1);
+    let mut body = OLTP.prepare(&params, &place).unwrap();
+    let log = place.dir.join("oltp.db-wal");
+    let bytes = || log.metadata().unwrap().len();
+    assert_eq!(bytes(), tables::LOG_BYTES);
+    // It is copied back several times, and stays as long.
+    body.batch(3000, &mut Recorder::off()).unwrap();
+    body.finish().unwrap();
+    assert_eq!(bytes(), tables::LOG_BYTES);
+}
+
+#[test]
 fn an_event_allocates_nothing_where_nobody_is_in_its_way() {
     for word in Mix::WORDS {
         let (_root, _, path) = database(&with(&[]));
@@ -307,6 +321,18 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(error.param, param);
     }
     assert_eq!(OLTP.check_params(&with(&[])), Ok(()));
+}
+
+/// As for the crates of CPU tests: where this fails, raise the version of the workload and add a line.
+#[test]
+fn the_library_moves_only_with_the_version_of_the_workload() {
+    let history = [(1, "SQLite 3.54.1")];
+    let spec = OLTP.spec();
+    let (_, library) = history
+        .iter()
+        .find(|(version, _)| *version == spec.version)
+        .unwrap();
+    assert_eq!(OLTP.implementation(&with(&[])).as_deref(), Some(*library));
 }
 
 #[test]
