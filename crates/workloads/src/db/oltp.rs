@@ -150,13 +150,13 @@ impl Workload for Oltp {
         let (path, before) = tables::fresh(&tables, place)?;
         let session = Sqlite {
             path: path.clone(),
-            tables: tables.tables,
+            tables: tables.number,
             synchronous: durability(params),
         };
         let setting = Setting {
             mix: Mix::of(params.text("mix")),
             rows: Rows::new(tables.choice, tables.size),
-            tables: tables.tables,
+            tables: tables.number,
             table_size: tables.size,
             range_size: u32::try_from(params.count("range_size")).unwrap_or(u32::MAX),
         };
@@ -168,7 +168,7 @@ impl Workload for Oltp {
                 .ok()
                 .and_then(sys::probe::FileSystem::in_memory),
         };
-        Ok(Box::new(Testing::start(session, setting, place, file)?))
+        Ok(Box::new(Testing::start(&session, setting, place, file)?))
     }
 }
 
@@ -195,7 +195,7 @@ impl OfFile {
     fn check(&self, mix: &Mix, changes: &Changes) -> Result<(), WorkError> {
         let shown = self.path.display();
         let look_at = |error| WorkError::failed("look at", self.path.display(), error);
-        let after = tables::survey(&self.path, self.tables.tables).map_err(look_at)?;
+        let after = tables::survey(&self.path, self.tables.number).map_err(look_at)?;
         let mut wrong = check::wrong(mix, &self.before, changes, &after);
         if wrong.is_none() && self.tables.bytes().0 <= QUICK_CHECK_MAX {
             wrong = tables::damage(&self.path).map_err(look_at)?;
@@ -237,7 +237,12 @@ struct Testing<S: Session> {
 }
 
 impl<S: Session + Clone> Testing<S> {
-    fn start(session: S, setting: Setting, place: &Place, file: OfFile) -> Result<Self, WorkError> {
+    fn start(
+        session: &S,
+        setting: Setting,
+        place: &Place,
+        file: OfFile,
+    ) -> Result<Self, WorkError> {
         let counts: Vec<Arc<Counts>> = (0..place.copies.max(1)).map(|_| Arc::default()).collect();
         let shared: Arc<Shared> = Arc::default();
         let make = |number: u32| {

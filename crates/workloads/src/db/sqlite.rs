@@ -77,7 +77,7 @@ impl Open {
         let prepared = &mut self.statements[place];
         match *statement {
             Statement::Point { id } | Statement::UpdateIndex { id } | Statement::Delete { id } => {
-                prepared.raw_bind_parameter(1, id)?
+                prepared.raw_bind_parameter(1, id)?;
             }
             Statement::Range { first, last }
             | Statement::Sum { first, last }

@@ -29,7 +29,8 @@ const TOLD_ROWS: u32 = 10_000;
 /// Which tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tables {
-    pub(super) tables: u32,
+    /// How many.
+    pub(super) number: u32,
     /// Rows of each.
     pub(super) size: u32,
     /// How the numbers in `k` are chosen, which are from 1 to the size as well.
@@ -50,22 +51,22 @@ pub(super) struct Held {
 impl Tables {
     /// Those of the parameters.
     pub(super) fn of(params: &Params) -> Self {
-        let number = |name: &str| u32::try_from(params.count(name)).unwrap_or(u32::MAX);
+        let count = |name: &str| u32::try_from(params.count(name)).unwrap_or(u32::MAX);
         Self {
-            tables: number("tables"),
-            size: number("table_size"),
+            number: count("tables"),
+            size: count("table_size"),
             choice: Choice::of(params.text("rows")),
         }
     }
 
     /// The key of the ground, and the name of its directory: cases of the same tables share them.
     pub(super) fn key(&self) -> String {
-        format!("oltp-{}x{}-{}", self.tables, self.size, self.choice.word())
+        format!("oltp-{}x{}-{}", self.number, self.size, self.choice.word())
     }
 
     /// What the database takes, about.
     pub(super) fn bytes(&self) -> Bytes {
-        Bytes(u64::from(self.tables) * u64::from(self.size) * ROW_BYTES + (64 << 10))
+        Bytes(u64::from(self.number) * u64::from(self.size) * ROW_BYTES + (64 << 10))
     }
 
     /// Where it lies.
@@ -107,8 +108,8 @@ pub(super) fn make(
     File::open(&path)
         .and_then(|file| file.sync_all())
         .map_err(failed("sync", &path))?;
-    let held = survey(&path, tables.tables).map_err(refused("look at", &path))?;
-    let sum = checksum(&path, tables.tables).map_err(refused("read", &path))?;
+    let held = survey(&path, tables.number).map_err(refused("look at", &path))?;
+    let sum = checksum(&path, tables.number).map_err(refused("read", &path))?;
     let note = dir.join(NOTE);
     fs::write(&note, noted(&held, sum)).map_err(failed("write", &note))?;
     Ok(told(&path))
@@ -120,7 +121,7 @@ fn check_room(tables: &Tables, dir: &Path) -> Result<(), WorkError> {
     space::check_round(dir, needed).map_err(|error| match error {
         WorkError::Unsupported(why) => WorkError::Unsupported(format!(
             "make {} rows: {why}\nhint: a smaller `table_size`, or `--dir` on another file system",
-            u64::from(tables.tables) * u64::from(tables.size)
+            u64::from(tables.number) * u64::from(tables.size)
         )),
         other => other,
     })
@@ -136,7 +137,7 @@ fn fill(tables: &Tables, path: &Path, seed: u64, tell: &mut dyn FnMut(Bytes)) ->
     let mut c = Text::<C_BYTES>::new();
     let mut pad = Text::<PAD_BYTES>::new();
     let mut made = 0;
-    for table in 0..tables.tables {
+    for table in 0..tables.number {
         let name = name(table);
         connection.execute_batch(&format!(
             "CREATE TABLE {name} (id INTEGER NOT NULL PRIMARY KEY, k INTEGER DEFAULT 0 NOT NULL, \
@@ -237,7 +238,7 @@ fn told(path: &Path) -> Told {
 pub(super) fn check(tables: &Tables, place: &Place) -> Told {
     let path = tables.path(place);
     let found =
-        survey(&path, tables.tables).and_then(|held| Ok((held, checksum(&path, tables.tables)?)));
+        survey(&path, tables.number).and_then(|held| Ok((held, checksum(&path, tables.number)?)));
     let note = fs::read_to_string(tables.directory(place).join(NOTE));
     match (found, note) {
         (Ok((held, sum)), Ok(note)) if note == noted(&held, sum) => told(&path),
@@ -271,7 +272,7 @@ pub(super) fn fresh(tables: &Tables, place: &Place) -> Result<(PathBuf, Held), W
     check_copy(tables, &place.dir)?;
     let path = place.dir.join(DATABASE);
     copy(&original, &path).map_err(failed("copy the tables to", &path))?;
-    let held = survey(&path, tables.tables).map_err(refused("look at", &path))?;
+    let held = survey(&path, tables.number).map_err(refused("look at", &path))?;
     let connection = super::sqlite::open(&path).map_err(refused("open", &path))?;
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
