@@ -7,11 +7,12 @@
 
 #![expect(unsafe_code, reason = "std has no calls relative to a directory")]
 
+use crate::dirents::{self, Records};
 use crate::loops::failure::Failure;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -252,20 +253,10 @@ impl Folder {
 
     /// Reads the next names (getdents64(2)), as many as fit into `entries`: none at the end.
     pub fn read<'a>(&self, entries: &'a mut Entries) -> Result<Names<'a>, Failure> {
-        let (fd, at, room) = (
-            self.0.as_raw_fd(),
-            entries.0.as_mut_ptr(),
-            entries.0.len() * 8,
-        );
-        // SAFETY: the buffer is valid to write to for its length, and aligned as the kernel's records are.
-        let bytes = unsafe { libc::syscall(libc::SYS_getdents64, fd, at, room) };
-        let Ok(bytes) = usize::try_from(bytes) else {
-            return Err(Failure::last("readdir", 0));
-        };
-        Ok(Names {
-            // SAFETY: the words were zeros at first, and the kernel has written `bytes` of them, which are no more.
-            rest: unsafe { std::slice::from_raw_parts(entries.0.as_ptr().cast(), bytes) },
-        })
+        match dirents::next(self.0.as_fd(), &mut entries.0) {
+            Ok(records) => Ok(Names(records)),
+            Err(error) => named("readdir", Err(error)),
+        }
     }
 }
 
@@ -281,24 +272,14 @@ impl Default for Entries {
 
 /// Names that were read, those of the directory itself (`.`, `..`) among them.
 #[derive(Debug)]
-pub struct Names<'a> {
-    rest: &'a [u8],
-}
-
-/// Where in a record of getdents64(2) its length lies, and its name begins.
-const RECORD_LENGTH: usize = 16;
-const RECORD_NAME: usize = 19;
+pub struct Names<'a>(Records<'a>);
 
 impl<'a> Iterator for Names<'a> {
     type Item = &'a CStr;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let length = self.rest.get(RECORD_LENGTH..RECORD_LENGTH + 2)?;
-        let length = usize::from(u16::from_ne_bytes([length[0], length[1]]));
-        let (record, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        CStr::from_bytes_until_nul(record.get(RECORD_NAME..)?).ok()
+        self.0.next().map(|(_, name)| name)
     }
 }
 

@@ -9,10 +9,11 @@
               measured"
 )]
 
+use crate::dirents;
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,11 +180,6 @@ pub fn rename(from: &CStr, to: &CStr) -> io::Result<()> {
 /// What one call reads of a directory, as much as glibc's readdir asks for.
 const NAMES_BYTES: usize = 32 << 10;
 
-/// Where the length and the name of an entry stand (`struct linux_dirent64`, getdents64(2)).
-const RECORD_LENGTH: usize = 16;
-const RECORD_KIND: usize = 18;
-const RECORD_NAME: usize = 19;
-
 /// Room for the names of a directory.
 #[derive(Debug)]
 pub struct Names(Box<[u64]>);
@@ -206,53 +202,17 @@ impl Names {
         // SAFETY: `path` ends in a zero byte.
         let directory = owned(unsafe { libc::open(path.as_ptr(), flags) })?;
         stat_handle(&directory)?;
-        while let Some(records) = entries(&directory, &mut self.0)? {
-            for (_, name) in Entries(records) {
+        loop {
+            let records = dirents::next(directory.as_fd(), &mut self.0)?;
+            if records.is_empty() {
+                return Ok(());
+            }
+            for (_, name) in records {
                 if is_enough(name.to_bytes()) {
                     return Ok(());
                 }
             }
         }
-        Ok(())
-    }
-}
-
-/// The next entries of a directory; `None` after the last.
-fn entries<'a>(directory: &OwnedFd, room: &'a mut [u64]) -> io::Result<Option<&'a [u8]>> {
-    let bytes = room.len() * 8;
-    // SAFETY: `room` is valid to write to for `bytes`.
-    let got = unsafe {
-        libc::syscall(
-            libc::SYS_getdents64,
-            directory.as_raw_fd(),
-            room.as_mut_ptr(),
-            bytes,
-        )
-    };
-    let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
-    if got == 0 {
-        return Ok(None);
-    }
-    // SAFETY: the kernel wrote `got` bytes, no more than there is room for.
-    Ok(Some(unsafe {
-        std::slice::from_raw_parts(room.as_ptr().cast::<u8>(), got.min(bytes))
-    }))
-}
-
-/// Entries as the kernel wrote them: kind and name.
-struct Entries<'a>(&'a [u8]);
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = (u8, &'a CStr);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let bytes = self.0;
-        let length = bytes.get(RECORD_LENGTH..RECORD_LENGTH + 2)?;
-        let length = usize::from(u16::from_ne_bytes([length[0], length[1]]));
-        let record = bytes.get(..length)?;
-        self.0 = &bytes[length..];
-        let name = CStr::from_bytes_until_nul(record.get(RECORD_NAME..)?).ok()?;
-        Some((record[RECORD_KIND], name))
     }
 }
 
@@ -277,8 +237,12 @@ fn remove_below(at: RawFd, name: &CStr, depth: u32) -> io::Result<()> {
     // SAFETY: `name` ends in a zero byte.
     let directory = owned(unsafe { libc::openat(at, name.as_ptr(), flags) })?;
     let mut room = [0_u64; 512];
-    while let Some(records) = entries(&directory, &mut room)? {
-        for (kind, name) in Entries(records) {
+    loop {
+        let records = dirents::next(directory.as_fd(), &mut room)?;
+        if records.is_empty() {
+            break;
+        }
+        for (kind, name) in records {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
