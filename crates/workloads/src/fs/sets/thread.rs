@@ -189,7 +189,8 @@ impl Thread {
             }
         }
         if let Some(opened) = self.open.take() {
-            self.put_back(&opened);
+            let put_back = self.put_back(opened);
+            failed = failed.or(put_back.err().map(|why| self.named(why)));
         }
         let stopped = self.stops(member);
         self.doing().is_over.fetch_or(!stopped, Ordering::AcqRel);
@@ -432,15 +433,18 @@ impl Thread {
 impl Meter {
     /// Closes a file, which is on the device then where the task asks for that; what it took.
     pub(super) fn close(&mut self, task: &FileTask, opened: File) -> Result<u64, Failure> {
-        let closed = self.time(FileOperation::Close, || {
-            if task.syncs_on_close {
-                sync(&opened)?;
-            }
-            drop(opened);
-            Ok(())
-        });
+        let closed = self.time(FileOperation::Close, || as_closed(task, opened));
         closed.map(|((), nanos)| nanos)
     }
+}
+
+/// Closes a file as a task asks.
+pub(super) fn as_closed(task: &FileTask, opened: File) -> Result<(), Failure> {
+    if task.syncs_on_close {
+        sync(&opened)?;
+    }
+    drop(opened);
+    Ok(())
 }
 
 /// Opened as a task asks: what only concerns writes does so where there may be some.

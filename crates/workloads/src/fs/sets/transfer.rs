@@ -7,7 +7,7 @@ use super::choose::Chosen;
 use super::map::{Now, Taken, Wants};
 use super::set::words;
 use super::stamp::stamp;
-use super::thread::{Stepped, Thread, as_asked, nothing, take_place};
+use super::thread::{Stepped, Thread, as_asked, as_closed, nothing, take_place};
 use engine::workload::WorkError;
 use model::fileset::{Blocks, FileIo, FileOperation, FileTask, StopAfter};
 use model::num::{approx, round_to_u64};
@@ -148,11 +148,19 @@ impl Thread {
         result
     }
 
-    /// Gives back a file that was being worked on when everything ended.
-    pub(super) fn put_back(&self, opened: &Opened) {
-        let doing = self.doing();
-        let (was, shares) = (opened.was, doing.task.shares_files);
-        doing.set.map.give_back(opened.number, was, was, shares);
+    /// Closes and gives back a file that was being worked on when everything ended; that counts no more.
+    pub(super) fn put_back(&mut self, opened: Opened) -> Result<(), WorkError> {
+        let Opened {
+            file, number, was, ..
+        } = opened;
+        let doing = &self.together.tasks[self.number];
+        let (task, set) = (&doing.task, &doing.set);
+        let closed = as_closed(task, file);
+        set.map.give_back(number, was, was, task.shares_files);
+        closed.map_err(|failure| {
+            let path = set.tree.file(number, &mut self.names[0]);
+            words(&failure, set.told(path))
+        })
     }
 
     /// Copies a file, or gives it another name.
@@ -368,7 +376,12 @@ fn draw(transfer: &Blocks, rng: &mut Rng) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::set::Set;
+    use super::super::tests;
+    use super::super::together::{Doing, Together};
     use super::*;
+    use crate::os::testing::place;
+    use std::sync::Arc;
 
     fn opened(task: &FileTask, size: u64) -> Opened {
         let file = File::open("/dev/null").unwrap();
@@ -424,6 +437,29 @@ mod tests {
         // A file shorter than an operation.
         assert_eq!(all(&task(FileIo::Random, None), 3), [(0, 3)]);
         assert_eq!(all(&task(FileIo::SequentialInside, None), 3), [(0, 3)]);
+    }
+
+    #[test]
+    fn the_last_file_of_a_thread_is_synced_where_the_task_asks_for_it() {
+        let (_dir, place) = place();
+        let set = tests::set(1, 1, 2, 4096);
+        let set = Arc::new(Set::open(&set, &place).unwrap().0);
+        let put_back = |syncs_on_close| {
+            let task = FileTask {
+                syncs_on_close,
+                transfer: Blocks::Fixed(4),
+                ..FileTask::default()
+            };
+            let opened = opened(&task, 4096);
+            let doing = Doing::new(&task, &set, &set, 1);
+            let together = Arc::new(Together::new(vec![doing]));
+            let mut thread = Thread::new(&together, (0, 0), place.clock(), 1);
+            thread.put_back(opened).map_err(|why| why.to_string())
+        };
+        assert_eq!(put_back(false), Ok(()));
+        // There is nothing below `/dev/null` that could be waited for.
+        let why = put_back(true).unwrap_err();
+        assert!(why.starts_with("fsync `"), "{why}");
     }
 
     #[test]
