@@ -30,7 +30,13 @@ const COLUMNS: &[Column] = &[
         row.shown.unit.as_str().into()
     }),
     Column(["95 % interval", "95 % 信頼区間"], Align::Right, |row| {
-        row.shown.interval.as_str().into()
+        let shown = &row.shown;
+        if shown.is_range {
+            // It stands below the word "interval", and is none.
+            let word = row.lang.pick("range", "範囲");
+            return format!("{word} {}", shown.interval).into();
+        }
+        shown.interval.as_str().into()
     }),
     Column(["rounds", "回数"], Align::Right, |row| {
         row.metric.rounds.len().to_string().into()

@@ -534,14 +534,19 @@ fn few_rounds_show_their_range_and_a_single_one_has_none() {
         let below = lines.next().unwrap_or_default();
         (row.to_owned(), below.to_owned(), text.clone())
     };
-    for (lang, instead) in [
-        (Lang::En, "what stands in its place is the range"),
-        (Lang::Ja, "代わりにラウンドの範囲"),
+    for (lang, instead, marked) in [
+        (
+            Lang::En,
+            "what stands in its place is the range",
+            "range 5.76 .. 9.59",
+        ),
+        (Lang::Ja, "代わりにラウンドの範囲", "範囲 5.76 .. 9.59"),
     ] {
         let few = with(&[9590.0, 5760.0]);
         for width in [40, 120] {
             let (line, below, text) = row(&few, width, lang);
             assert!((line + &below).contains("5.76 .. 9.59"), "{text}");
+            assert!(text.contains(marked) || width < 120, "{text}");
             assert!(
                 text.replace('\n', " ").contains(instead) || width < 120,
                 "{text}"
