@@ -61,6 +61,10 @@ const MOMENTS: u64 = 11;
 /// Additions of either kind in each moment: 0.07 ms at 3 GHz where they wait for each other, less where they do not.
 const ADDS: u64 = 200_000;
 
+/// CPU time of others is told over so many ticks of the kernel at least: a tick more or less of one process is then no
+/// more than what counts as quiet (5 % of a CPU). In less time a few ticks are several CPUs.
+const TICKS_MIN: f64 = 20.0;
+
 impl Watch {
     /// Watches this machine.
     pub(crate) fn real() -> Self {
@@ -144,7 +148,8 @@ impl Watch {
     }
 
     /// What each process used that is neither ours nor the kernel's, as a share of one CPU, with its name. Those of
-    /// the process groups `own` are ours too.
+    /// the process groups `own` are ours too. `None` in less time than the kernel's ticks can tell; never more together
+    /// than the machine has.
     pub(crate) fn others<'a>(
         &self,
         before: &Snapshot,
@@ -162,9 +167,30 @@ impl Watch {
                 && process.parent != supervisor
                 && !own.contains(&process.group)
         };
-        let used = used_between(earlier, later, foreign).into_iter();
-        Some(used.map(|(n, name)| (approx(n) / ticks, name)).collect())
+        let used = used_between(earlier, later, foreign);
+        let cpus = before.cpu.zip(after.cpu).map(|(then, now)| {
+            let all = approx(now.since(then).all());
+            (all / ticks).round().max(1.0)
+        });
+        shares(&used, ticks, cpus)
     }
+}
+
+/// What was used of so many ticks, as shares of one CPU of those that there are. Ticks that a kernel counts late may make
+/// more of them than there were.
+fn shares<'a>(
+    used: &[(u64, &'a str)],
+    ticks: f64,
+    cpus: Option<f64>,
+) -> Option<Vec<(f64, &'a str)>> {
+    if ticks < TICKS_MIN {
+        return None;
+    }
+    let all = approx(used.iter().map(|(n, _)| n).sum());
+    let there_were = cpus.map_or(all, |cpus| all.min(cpus * ticks));
+    let part = there_were / all.max(1.0);
+    let share = |&(n, name): &(u64, &'a str)| (approx(n) * part / ticks, name);
+    Some(used.iter().map(share).collect())
 }
 
 /// The name of the process that used most.
@@ -301,6 +327,22 @@ mod tests {
     }
 
     #[test]
+    fn others_use_no_more_than_there_is_and_nothing_is_told_in_less_time_than_ticks_tell() {
+        let check = |used: &[u64], ticks, cpus, expect: Option<&[f64]>| {
+            let used: Vec<(u64, &str)> = used.iter().map(|&n| (n, "x")).collect();
+            let found = shares(&used, ticks, cpus);
+            let found = found.map(|all| all.iter().map(|(share, _)| *share).collect::<Vec<_>>());
+            assert_eq!(found.as_deref(), expect, "{used:?} of {ticks}");
+        };
+        check(&[10, 0], 40.0, Some(2.0), Some(&[0.25, 0.0]));
+        // Four ticks in 13 ms: 307 % of a CPU.
+        check(&[4], 1.3, Some(2.0), None);
+        check(&[75, 25], 40.0, Some(2.0), Some(&[1.5, 0.5]));
+        check(&[75, 25], 50.0, None, Some(&[1.5, 0.5]));
+        check(&[], 40.0, Some(2.0), Some(&[]));
+    }
+
+    #[test]
     fn clocks_that_move_apart_are_seen_in_both_directions() {
         assert_eq!(moved_apart((0, 9_000_000), (0, 3_000_000)), 6_000_000);
         assert_eq!(moved_apart((9_000_000, 0), (0, 1_000_000)), 10_000_000);
@@ -340,7 +382,7 @@ mod tests {
     fn the_clocks_of_this_machine_agree_and_we_are_not_foreign() {
         let watch = Watch::real();
         let before = watch.snapshot();
-        sys::clock::gaps(200_000_000);
+        sys::clock::gaps(250_000_000);
         let after = watch.snapshot();
         let noise = watch.noise(&before, &after, Workers::default());
         // This process itself does not count as foreign.
