@@ -93,6 +93,7 @@ mod tests {
             soak: None,
             named: Vec::new(),
             dropped: Vec::new(),
+            room: None,
             ordered: false,
             spread: None,
         }

@@ -231,6 +231,7 @@ pub fn resolve(
         soak: None,
         named: Vec::new(),
         dropped,
+        room: None,
         ordered: profiles().any(|profile| profile.ordered),
         spread: request.spread,
     };
@@ -248,6 +249,7 @@ pub fn resolve(
     };
     crate::budget::fit(&mut plan, may_go);
     needs::leave_out_without(&mut plan.cases, &mut plan.dropped);
+    plan.room = crate::budget::short_of(&plan).and_then(|short| short.room);
     if let Some(spread) = plan.spread {
         let needs = crate::budget::by_passes(&plan).unwrap_or_default();
         if needs > spread {

@@ -131,6 +131,9 @@ pub struct Plan {
     pub named: Vec<Named>,
     /// What did not fit, with the reason; in words, in the order dropped.
     pub dropped: Vec<Dropped>,
+    /// A budget with room for six rounds of every case, as far as that is known before, where the plan's own has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<Nanos>,
     /// The time over which the passes are spread, each in a part of its own; `None` where one follows the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Nanos>,
@@ -153,6 +156,7 @@ impl Plan {
             soak: None,
             named: Vec::new(),
             dropped: Vec::new(),
+            room: None,
             spread: None,
             ordered: false,
         }

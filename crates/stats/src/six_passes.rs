@@ -15,7 +15,8 @@ const ROOM: f64 = 1.1;
 const BUDGET_STEP: f64 = 10.0;
 
 /// What six passes take, by the rounds that were run, and a budget with room for them, which is above the one in which
-/// they were not done; `None` where a case has no round.
+/// they were not done; `None` where a case has no round. Where the one that was advised before the run has room, it is
+/// that one: who follows the advice is told of no other.
 pub fn of(run: &Run) -> Option<(Nanos, Nanos)> {
     let mut pass = 0.0;
     let mut took: HashMap<&CaseId, Vec<f64>> = HashMap::new();
@@ -33,6 +34,11 @@ pub fn of(run: &Run) -> Option<(Nanos, Nanos)> {
     }
     let budget = run.plan.budget.unwrap_or_default();
     let take = Nanos(round_to_u64(f64::from(ROUNDS_MIN) * pass));
+    let advised = run.plan.room.map(|room| room.0.div_ceil(1_000_000_000));
+    let advised = advised.map(Nanos::from_secs);
+    if let Some(room) = advised.filter(|room| room.as_secs_f64() >= take.as_secs_f64() * ROOM) {
+        return (pass > 0.0).then_some((take, room));
+    }
     let steps = (take.max(budget).as_secs_f64() * ROOM / BUDGET_STEP).ceil();
     let room = Nanos::from_secs(round_to_u64(steps * BUDGET_STEP));
     (pass > 0.0).then_some((take, room))
@@ -65,6 +71,13 @@ mod tests {
         check(&[20; 5], 119, 120, 140);
         // One slow round, which the median does not see.
         check(&[10, 10, 10, 10, 90], 120, 60, 140);
+        // What was advised before the run is advised again, unless the rounds took longer.
+        for (advised, room) in [(66_500, 67), (65_000, 70)] {
+            let mut run = run(&[10, 10, 10]);
+            run.plan.budget = Some(Nanos::from_secs(30));
+            run.plan.room = Some(Nanos::from_millis(advised));
+            assert_eq!(of(&run).unwrap().1, Nanos::from_secs(room));
+        }
         let mut side = run(&[5]);
         side.plan.duel = Some(model::plan::Duel {
             id: "d".to_owned(),

@@ -95,6 +95,7 @@ pub fn plan(cases: Vec<PlannedCase>) -> Plan {
         soak: None,
         named: Vec::new(),
         dropped: Vec::new(),
+        room: None,
         ordered: false,
         spread: None,
     }

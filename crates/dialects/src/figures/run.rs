@@ -376,6 +376,7 @@ fn run(cases: Vec<Case<'_>>, source: Source<'_>, digest: Digest) -> Run {
             soak: None,
             named: Vec::new(),
             dropped: Vec::new(),
+            room: None,
             spread: None,
             ordered: false,
         },

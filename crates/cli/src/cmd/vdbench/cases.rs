@@ -260,6 +260,7 @@ pub(super) fn plan(
         duel: None,
         soak: None,
         dropped: Vec::new(),
+        room: None,
         named: Vec::new(),
         ordered: true,
         spread: None,

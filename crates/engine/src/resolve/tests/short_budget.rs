@@ -66,6 +66,8 @@ fn the_budget_that_is_said_to_have_room_for_six_passes_has_it() {
     let roomy = with_budget(model::num::round_to_u64(room));
     assert_eq!(roomy.cases.len(), short.cases.len());
     assert_eq!(crate::budget::short_of(&roomy), None);
+    // Who shows the run advises the same.
+    assert_eq!((short.room, roomy.room), (found.room, None));
     assert!(crate::budget::passes_that_fit(&roomy) >= Some(6));
     // More than six passes get longer rounds from a larger budget, not more of them.
     let nine = Plan {
