@@ -58,6 +58,9 @@ pub struct Priorities {
     pub read: Vec<PriorityShare>,
     /// Of writes.
     pub write: Vec<PriorityShare>,
+    /// What is told of each priority is how long the whole took, and not its completion alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells_whole: bool,
 }
 
 impl Priorities {

@@ -33,10 +33,11 @@ struct Kinds {
     lat: Option<Latencies>,
 }
 
-/// The latencies of one kind of operation at one priority, with their names.
+/// The latencies of one kind of operation at one priority, under their name: of the whole, or of completion.
 struct AtPriority {
-    clat: (String, Latencies),
-    lat: (String, Latencies),
+    name: String,
+    is_whole: bool,
+    latencies: Latencies,
 }
 
 /// Operations that were submitted and are over at the same time.
@@ -72,18 +73,17 @@ impl Records {
         }
     }
 
-    /// The same, with what operations of each of these priorities take apart.
-    pub(super) fn by_priority(mut self, all: &[IoPriority]) -> Self {
+    /// The same, with what operations of each of these priorities take apart: the whole, or the completion.
+    pub(super) fn by_priority(mut self, all: &[IoPriority], is_whole: bool) -> Self {
         self.by_priority = [(0, "read"), (1, "write")].map(|(place, kind)| {
             if self.by_kind[place].is_none() {
                 return Vec::new();
             }
-            let of = |priority: &IoPriority| {
-                let named = |of: &str| (prioritized(kind, of, *priority), Latencies::default());
-                AtPriority {
-                    clat: named("clat"),
-                    lat: named("lat"),
-                }
+            let word = if is_whole { "lat" } else { "clat" };
+            let of = |priority: &IoPriority| AtPriority {
+                name: prioritized(kind, word, *priority),
+                is_whole,
+                latencies: Latencies::default(),
             };
             all.iter().map(of).collect()
         });
@@ -108,8 +108,8 @@ impl Records {
             .as_mut()
             .and_then(|all| all.get_mut(usize::from(priority)))
         {
-            one.clat.1.record(clat, count);
-            one.lat.1.record(clock.nanos(start, now), count);
+            let began = if one.is_whole { start } else { submitted };
+            one.latencies.record(clock.nanos(began, now), count);
         }
         match self.by_kind.get_mut(place) {
             Some(Some(kinds)) => {
@@ -159,9 +159,8 @@ impl Records {
         });
         let sync = self.sync.as_mut().map(|sync| ("sync", sync));
         let late = self.late.as_mut().map(|late| (LATE, late));
-        let by_priority = self.by_priority.iter_mut().flatten().flat_map(|one| {
-            [&mut one.clat, &mut one.lat].map(|(name, latencies)| (name.as_str(), latencies))
-        });
+        let by_priority = self.by_priority.iter_mut().flatten();
+        let by_priority = by_priority.map(|one| (one.name.as_str(), &mut one.latencies));
         kinds.chain(sync).chain(late).chain(by_priority)
     }
 

@@ -128,6 +128,21 @@ fn operations_of_different_priorities_are_told_apart() {
         fio(&bed, &[&job[..], more].concat()).code(0).out
     };
     assert!(!told(&["--disable_clat=1"]).contains("prio"));
+    for (options, word) in [
+        (&["--lat_percentiles=1"][..], " lat prio 0/0 ("),
+        (
+            &["--lat_percentiles=1", "--disable_clat=1"],
+            " lat prio 0/0 (",
+        ),
+        (
+            &["--lat_percentiles=1", "--disable_lat=1"],
+            " clat prio 0/0 (",
+        ),
+    ] {
+        let told = told(options);
+        // Its latency, and its percentiles.
+        assert_eq!(told.matches(word).count(), 2, "{options:?}: {told}");
+    }
     let checked = told(&["--verify=crc32c"]);
     assert_eq!(checked.matches("clat prio 0/0 (").count(), 2, "{checked}");
     let best_effort = told(&["--cmdprio_percentage=0", "--cmdprio_bssplit=4k/50/0/3"]);

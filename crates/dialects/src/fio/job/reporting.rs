@@ -92,6 +92,14 @@ pub const PERCENTILES: [f64; 17] = [
     99.99,
 ];
 
+impl Reporting {
+    /// Whether what operations of each priority took is told of the whole, and not of completion. As in fio that is so
+    /// with its percentiles, unless there are no such latencies.
+    pub const fn tells_whole(&self) -> bool {
+        self.lat_percentiles && !self.no_lat
+    }
+}
+
 impl Default for Reporting {
     fn default() -> Self {
         Self {

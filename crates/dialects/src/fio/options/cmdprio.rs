@@ -108,6 +108,7 @@ pub(in super::super) fn finish_priorities(draft: &mut Draft) -> Result<(), Strin
         usual,
         read: of(0, said.percent.read, said.class.read, said.level.read),
         write: of(1, said.percent.write, said.class.write, said.level.write),
+        tells_whole: draft.job.reporting.tells_whole(),
     };
     let any =
         |of: &Directions<Option<u64>>| [of.read, of.write].iter().any(|number| *number > Some(0));

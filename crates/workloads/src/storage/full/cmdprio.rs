@@ -5,16 +5,16 @@ use crate::storage::records::place;
 use model::job::{IoPriority, Job, PriorityShare};
 use model::rng::Rng;
 
-/// Draws priorities, by their places in [`CommandPriorities::all`]; the first is that of the process.
+/// Draws priorities, by their places in [`PriorityDraw::all`]; the first is that of the process.
 #[derive(Clone, Debug)]
-pub(super) struct CommandPriorities {
+pub(super) struct PriorityDraw {
     /// Of reads and writes: the share, and the place of its priority.
     shares: [Vec<(PriorityShare, u8)>; 2],
     all: Vec<IoPriority>,
     rng: Rng,
 }
 
-impl CommandPriorities {
+impl PriorityDraw {
     /// `None` where all operations have the priority of the process.
     pub(super) fn new(job: &Job, seed: u64) -> Option<Self> {
         let priorities = job.priorities.as_ref()?;
@@ -87,10 +87,11 @@ mod tests {
                 usual: IoPriority { class: 2, level: 7 },
                 read: read.iter().map(share).collect(),
                 write: Vec::new(),
+                tells_whole: false,
             }),
             ..Job::default()
         };
-        let mut drawing = CommandPriorities::new(&job, 7).unwrap();
+        let mut drawing = PriorityDraw::new(&job, 7).unwrap();
         let target = Target {
             kind,
             file: 0,

@@ -43,7 +43,7 @@ use super::records::Records;
 use super::taking::Taking;
 use super::watch::Watch;
 use checks::Checks;
-use cmdprio::CommandPriorities;
+use cmdprio::PriorityDraw;
 use course::{Course, Target};
 use engine::recorder::Recorder;
 use engine::tick::SoFar;
@@ -81,7 +81,7 @@ pub(super) struct Full<E> {
     pauses: Pauses,
     /// Those beside which it goes, and how long it waits where it is ahead of them.
     flow: Option<(Member, u64)>,
-    cmdprio: Option<CommandPriorities>,
+    cmdprio: Option<PriorityDraw>,
     rates: Option<Rates>,
     floor: Option<Floor>,
     search: Option<Search>,
@@ -170,7 +170,7 @@ struct Slot {
     turn: u32,
     /// The writing that a write is, where writes are checked.
     writing: u64,
-    /// Which of the priorities of [`CommandPriorities`] it has.
+    /// Which of the priorities of [`PriorityDraw`] it has.
     priority: u8,
     start: u64,
     submitted: u64,

@@ -1,7 +1,7 @@
 //! Making the loop ready for one job.
 
 use super::checks::Checks;
-use super::cmdprio::CommandPriorities;
+use super::cmdprio::PriorityDraw;
 use super::course::{Course, size_mean};
 use super::log::Log;
 use super::passes::Cached;
@@ -47,14 +47,15 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         [Kind::Write] if job.verify.is_some() => &[Kind::Read, Kind::Write],
         kinds => kinds,
     };
-    let cmdprio = CommandPriorities::new(job, seed);
+    let cmdprio = PriorityDraw::new(job, seed);
+    let tells_whole = job.priorities.as_ref().is_some_and(|own| own.tells_whole);
     let records = Records::new(
         recorded,
         E::SYNCHRONOUS,
         job.is_rated(),
         job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
     )
-    .by_priority(cmdprio.as_ref().map_or(&[], CommandPriorities::all));
+    .by_priority(cmdprio.as_ref().map_or(&[], PriorityDraw::all), tells_whole);
     let room = if reads_back {
         job.ledger_room(bytes)
     } else {

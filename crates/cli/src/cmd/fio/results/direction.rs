@@ -74,8 +74,8 @@ fn runtime_ns(piece: &Piece<'_>, kinds: &[Direction]) -> u64 {
 /// What operations of each priority took, those of the usual one first; nothing where all had the same.
 fn by_priority(piece: &Piece<'_>, kinds: &[Direction]) -> Vec<Prioritized> {
     let reporting = &piece.first().reporting;
-    let is_whole = reporting.lat_percentiles;
-    if is_whole && reporting.no_lat || !is_whole && reporting.no_clat {
+    let is_whole = reporting.tells_whole();
+    if !is_whole && reporting.no_clat {
         return Vec::new();
     }
     let mut all: Vec<IoPriority> = Vec::new();
