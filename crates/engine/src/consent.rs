@@ -15,10 +15,13 @@
 
 mod hold;
 mod mark;
+mod needless;
 mod permit;
+mod programs;
 
 pub use hold::{Left, Settled};
 pub use permit::{Permit, Permits, Unseen};
+pub use programs::may_execute;
 
 use crate::erase::{self, Claim};
 use crate::strangers::{self, Stranger};
@@ -27,7 +30,9 @@ use hold::Held;
 use mark::Mark;
 use model::named::{Named, NamedKind};
 use model::plan::Plan;
+use needless::refuse_needless;
 use permit::Seen;
+use programs::programs;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
@@ -46,6 +51,8 @@ pub struct Consent {
     pub overwrite: Vec<PathBuf>,
     /// `--dir-of-others`: root may work where somebody else may rename.
     pub dir_of_others: bool,
+    /// `--allow-exec`: the programs of jobs may be executed.
+    pub executes: bool,
 }
 
 /// A file or device that a case works on beside its own directory.
@@ -82,6 +89,17 @@ pub enum Refusal {
         path: PathBuf,
         /// Why, and what helps.
         why: String,
+    },
+    /// A job executes a program, and nobody has said that it may.
+    #[error(
+        "execute `{program}` for job `{job}`: a job file gives no consent\nhint: it would run with your rights, and \
+         whatever it does is not undone; if that may be, add `--allow-exec` to `kurabe fio`"
+    )]
+    NotAllowed {
+        /// The job.
+        job: String,
+        /// Its program.
+        program: String,
     },
     /// Somebody else may choose which file root would make or write.
     #[error(
@@ -297,7 +315,12 @@ pub fn grant(
     known: Known<'_>,
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<Granted, Refusal> {
-    decide(tree, wanted(plans, find), consent, known)
+    let executes = may_execute(&programs(plans, find), consent)?;
+    let mut granted = decide(tree, wanted(plans, find), consent, known)?;
+    if executes {
+        granted.permits.allow_programs()?;
+    }
+    Ok(granted)
 }
 
 /// Whether [`grant`] would refuse, without making or marking anything.
@@ -308,6 +331,7 @@ pub fn examine(
     known: Known<'_>,
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<(), Refusal> {
+    may_execute(&programs(plans, find), consent)?;
     look_at_all(tree, wanted(plans, find), consent, known).map(drop)
 }
 
@@ -357,7 +381,7 @@ struct Places(BTreeMap<PathBuf, PathBuf>);
 impl Places {
     /// Refuses root a file in whose place others may put another.
     fn find(&mut self, touch: Touch, of_others: bool) -> Result<Placed, Refusal> {
-        let is_changed = touch.kind == NamedKind::File && (touch.writes || touch.creates);
+        let is_changed = touch.kind != NamedKind::Device && (touch.writes || touch.creates);
         let parts = (touch.path.parent(), touch.path.file_name());
         let (true, (Some(parent), Some(name))) = (is_changed, parts) else {
             let place = touch.path.clone();
@@ -449,32 +473,6 @@ fn decide_to_take(placed: &Placed, overwrite: bool, known: Known<'_>) -> Result<
         inode: what.ino(),
         run: None,
     }))
-}
-
-/// Consent for what the run does not touch is a slip of the hand, and nobody knows what was meant.
-fn refuse_needless(wanted: &[Touch], consent: &Consent) -> Result<(), Refusal> {
-    let touched = |kind: NamedKind, names: &dyn Fn(&Path) -> bool| {
-        let mut own = wanted.iter().filter(|touch| touch.kind == kind);
-        own.any(|touch| names(&touch.path))
-    };
-    for word in &consent.erase {
-        if !touched(NamedKind::Device, &|path| erase::names(word, path)) {
-            return Err(Refusal::Needless {
-                option: "--yes-erase",
-                word: word.clone(),
-            });
-        }
-    }
-    for named in &consent.overwrite {
-        let absolute = std::path::absolute(named).unwrap_or_default();
-        if !touched(NamedKind::File, &|path| path == absolute) {
-            return Err(Refusal::Needless {
-                option: "--overwrite-file",
-                word: named.display().to_string(),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// What a name leads to.

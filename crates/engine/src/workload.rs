@@ -117,6 +117,11 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
+    /// The jobs of a case that execute a program, each with its program. What is not said here is not executed.
+    fn programs(&self, _params: &Params) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// What its rounds stand on, where that is made once for all of them and not by each, with `stand_in` in the place
     /// of the run's own test file. Asked once, when the plan is made.
     fn ground(

@@ -19,6 +19,8 @@ pub enum NamedKind {
     File,
     /// A regular file that says what a test does: it is read before, and nothing of it is measured.
     Load,
+    /// A regular file that a program of a job writes to: nothing of it is measured.
+    Output,
 }
 
 impl fmt::Display for NamedKind {
@@ -27,6 +29,7 @@ impl fmt::Display for NamedKind {
             Self::Device => "device",
             Self::File => "file",
             Self::Load => "load file",
+            Self::Output => "output",
         })
     }
 }

@@ -192,7 +192,7 @@ impl Plan {
     /// The devices and files that its tests measure beside the run's own directory.
     pub fn measured(&self) -> impl Iterator<Item = &Named> {
         let named = self.named.iter();
-        named.filter(|named| named.kind != NamedKind::Load)
+        named.filter(|named| matches!(named.kind, NamedKind::Device | NamedKind::File))
     }
 
     /// The directories beside that of the run in which it makes directories of its own, each once.

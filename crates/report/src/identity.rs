@@ -30,8 +30,11 @@ const EVERYWHERE: [&str; 14] = [
     "/usr/share/",
 ];
 
-/// The options of fio whose values are files and directories, with or without a `/`.
-const OF_FILES: [&str; 9] = [
+/// The options of fio whose values are files and directories, with or without a `/`, or what somebody's own programs
+/// are told.
+const OF_FILES: [&str; 11] = [
+    "program",
+    "arguments",
     "filename",
     "directory",
     "output",
@@ -376,6 +379,7 @@ mod tests {
         check("--filename=acme.dat", "--filename=path-1");
         check("-directory=acme", "-directory=path-1");
         check("--write_bw_log=logs/acme", "--write_bw_log=path-1");
+        check("--arguments=-h acme", "--arguments=path-1");
         check("--bssplit=4k/50:16k/50", "--bssplit=4k/50:16k/50");
         check("--rw=randread", "--rw=randread");
         check("--name=acme", "--name=acme");

@@ -10,10 +10,12 @@
     reason = "fork-time set-up, process groups and rusage are beyond std"
 )]
 
+mod beside;
 mod living;
 mod programs;
 mod worker;
 
+pub use beside::{Beside, inherited, share_errors};
 pub use living::usage_of;
 pub use programs::{ScriptEnd, first_line, script, shell};
 pub use worker::be_worker;

@@ -71,6 +71,22 @@ pub(crate) fn give_back() -> io::Result<()> {
     install(libc::SIGPIPE, libc::SIG_DFL)
 }
 
+/// Asks everything else in our process group to end: everything that we started and that has not left. False where we do
+/// not lead the group, and nothing was asked.
+pub(crate) fn ask_group_to_end() -> io::Result<bool> {
+    // SAFETY: getpgrp takes nothing and cannot fail.
+    let group = unsafe { libc::getpgrp() };
+    if u32::try_from(group) != Ok(std::process::id()) {
+        return Ok(false);
+    }
+    let heard = current(libc::SIGTERM)?;
+    install(libc::SIGTERM, libc::SIG_IGN)?;
+    // SAFETY: kill takes plain integers; 0 is our own group.
+    unsafe { libc::kill(0, libc::SIGTERM) };
+    install(libc::SIGTERM, heard)?;
+    Ok(true)
+}
+
 /// The stop signal that came, if any.
 pub fn interrupted() -> Option<i32> {
     match CAUGHT.load(Ordering::SeqCst) {

@@ -179,7 +179,7 @@ fn named(
             None,
         )),
         (Some((NamedKind::Device, path)), None) => Ok((Some(path.clone()), None)),
-        (Some((NamedKind::File | NamedKind::Load, path)), None) => Ok((None, Some(path.clone()))),
+        (Some((_, path)), None) => Ok((None, Some(path.clone()))),
         (None, _) => Ok((both.device.clone(), both.file.clone())),
     }
 }

@@ -27,10 +27,11 @@ use crate::session::{self, Measured, Onlooker, Ready};
 use crate::targets;
 use anyhow::Context as _;
 use dialects::fio::result::Kept;
-use dialects::fio::{Eta, Plan, Remark, Request};
+use dialects::fio::{Eta, Job, Plan, Remark, Request};
 use directories::Directories;
 use engine::look::Looking;
-use model::record::{End, Failure, Outcome, Run};
+use model::job::IoEngine;
+use model::record::{End, Failure, Outcome, Round, Run};
 use own::Own;
 use phases::Phase;
 use report::Lang;
@@ -38,6 +39,7 @@ use scheduler::Schedulers;
 use status::Statuses;
 use std::path::PathBuf;
 use surroundings::Machine;
+use workloads::storage::exec;
 
 pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
     let own = Own::read(&args.arguments)?;
@@ -97,10 +99,15 @@ impl Said {
 }
 
 fn measure(context: &Context, own: &Own, plan: &Plan, mut before: Said) -> anyhow::Result<Exit> {
+    let consent = own.consent();
+    let executes = |job: &Job| job.does.engine == IoEngine::Exec;
+    let programs = plan.jobs().filter(|job| executes(job));
+    let programs = programs.map(|job| (job.name.clone(), job.exec.program.clone()));
+    engine::consent::may_execute(&programs.collect::<Vec<_>>(), &consent)
+        .map_err(|why| targets::refused(&why))?;
     let looking = Looking::begin();
     out::check(plan, own.dir_of_others)?;
     logs::check(plan, own.dir_of_others)?;
-    let consent = own.consent();
     let _directories = Directories::make(plan, &consent)?;
     let phases = phases::of(plan)?;
     let schedulers = Schedulers::set(plan)?;
@@ -139,7 +146,9 @@ fn measure(context: &Context, own: &Own, plan: &Plan, mut before: Said) -> anyho
     let run = runs.pop().context("read the run back")?;
     let pass = results::middle_pass(&phases, &run);
     let after = remarks(&run, context.lang);
-    let notes = before.notes.into_iter().chain(schedulers.notes()).collect();
+    let ends = program_ends(&phases, &run, &after);
+    let own_notes = schedulers.notes().chain(ends.iter().cloned()).collect();
+    let notes = [before.notes, own_notes].concat();
     let mut report = results::report(plan, &phases, &run, pass);
     let left = stay.as_deref().unwrap_or_default();
     report.kept = Some(kept_run(
@@ -153,7 +162,7 @@ fn measure(context: &Context, own: &Own, plan: &Plan, mut before: Said) -> anyho
     let logged = logs::write(plan, &phases, (&run, pass), own.dir_of_others);
     say_errors(&phases, &run);
     if own.speaks() {
-        say_how_it_went(&run, pass, &after);
+        say_how_it_went(&run, pass, (&after, &ends));
         if let Some(words) = files::left_behind(left) {
             output::say(&words);
         }
@@ -229,20 +238,21 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
     let notes = dialects::fio::options::check_limits(&plan).unwrap_or_default();
     let said = Said::of(&plan, &notes);
     let after = remarks(&run, context.lang);
+    let ends = program_ends(&phases, &run, &after);
     if own.speaks() {
         said.say();
     }
     report.kept = Some(kept_run(
         (&run, pass),
         [said.warnings, after.clone()].concat(),
-        said.notes,
+        [said.notes, ends.clone()].concat(),
         &[],
     ));
     let head = out::opening(&plan);
     out::show(&plan, &report, &head, (&run.meta.id, own.dir_of_others))?;
     say_errors(&phases, &run);
     if own.speaks() {
-        say_how_it_went(&run, pass, &after);
+        say_how_it_went(&run, pass, (&after, &ends));
     }
     Ok(exit(&phases, &run))
 }
@@ -284,6 +294,26 @@ fn errors(phases: &[Phase<'_>], run: &Run) -> Vec<String> {
     all
 }
 
+/// How the programs ended that jobs executed, each sentence once, and none that is `said` already.
+fn program_ends(phases: &[Phase<'_>], run: &Run, said: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for phase in phases {
+        let told = run.rounds_of(&phase.case).filter_map(Round::told);
+        let jobs = told.flat_map(|told| phase.jobs.iter().zip(&told.copies));
+        for ((_, job), copy) in jobs {
+            let told = copy.apart.as_ref().and_then(|detail| detail.job.as_ref());
+            let Some(end) = told.and_then(|told| told.program.as_ref()) else {
+                continue;
+            };
+            let words = exec::told(&job.name, &job.exec.program, end);
+            if !said.contains(&words) && !all.contains(&words) {
+                all.push(words);
+            }
+        }
+    }
+    all
+}
+
 fn say_errors(phases: &[Phase<'_>], run: &Run) {
     for words in errors(phases, run) {
         output::say(&format!("error: {words}"));
@@ -304,9 +334,12 @@ fn remarks(run: &Run, lang: Lang) -> Vec<String> {
     said
 }
 
-fn say_how_it_went(run: &Run, pass: u32, remarks: &[String]) {
+fn say_how_it_went(run: &Run, pass: u32, (remarks, ends): (&[String], &[String])) {
     for remark in remarks {
         output::say(&format!("warning: {remark}"));
+    }
+    for end in ends {
+        output::say(&format!("note: {end}"));
     }
     let id = &run.meta.id;
     let passes = run.rounds.iter().map(|round| round.pass).max().unwrap_or(1);

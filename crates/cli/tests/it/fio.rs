@@ -3,6 +3,7 @@
 mod beside;
 mod ending;
 mod examples;
+mod exec;
 mod failing;
 mod files;
 mod flows;

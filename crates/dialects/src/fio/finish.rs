@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::job::{Extent, Job};
-use super::options::{finish_blocks, finish_priorities, generated, split_names};
+use super::options::{engines, finish_blocks, finish_priorities, generated, split_names};
 use super::safety::names_device;
 use model::job::{Blocks, IoEngine, Pacing, Rate, VerifyMethod};
 use model::units::Nanos;
@@ -18,6 +18,7 @@ pub(super) fn finish(draft: &mut Draft) -> Result<Job, String> {
     zones(draft)?;
     conflicts(&draft.job)?;
     burns(&draft.job)?;
+    executes(&draft.job)?;
     engine_options(draft)?;
     times(draft);
     queue(draft);
@@ -109,6 +110,24 @@ fn burns(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
+/// What a job that executes a program must say. Where its output goes is made from its name alone.
+fn executes(job: &Job) -> Result<(), String> {
+    if job.does.engine != IoEngine::Exec {
+        return Ok(());
+    }
+    if job.exec.program.is_empty() {
+        return Err("`ioengine=exec` needs `program`".to_owned());
+    }
+    if job.exec.redirects && job.name.contains('/') {
+        return Err(
+            "the name of the job leads elsewhere, and its output with it: give it a name without `/`, or \
+             `std_redirect=0`"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
 /// A smallest rate above the rate that is asked for can never be kept. As in fio, that of a direction which the job
 /// does not have counts too, and what is judged in another unit than it is asked for is found out by running.
 fn kept_rates(pacing: &Pacing) -> Result<(), String> {
@@ -142,42 +161,20 @@ fn leads_out(job: &Job) -> bool {
 
 /// Options of single engines; fio does not know them under another one.
 fn engine_options(draft: &mut Draft) -> Result<(), String> {
-    const URING: &[&str] = &[
-        "fixedbufs",
-        "registerfiles",
-        "sqthread_poll",
-        "sqthread_poll_cpu",
-        "nonvectored",
-    ];
-    const QUEUES: &[&str] = &[
-        "cmdprio_percentage",
-        "cmdprio_class",
-        "cmdprio",
-        "cmdprio_bssplit",
-    ];
     let job = &draft.job;
     let word = job.engine_word();
-    let is_uring = word == "io_uring";
     let own_engine = job
         .setting("ioengine")
         .is_some_and(|engine| !engine.is_global);
     let mut left = Vec::new();
     for setting in &job.settings {
-        let fits = match setting.name {
-            "hipri" => is_uring || word == "pvsync2",
-            name if URING.contains(&name) => is_uring,
-            name if QUEUES.contains(&name) => is_uring || word == "libaio",
-            "cpuload" | "cpuchunks" | "cpumode" => job.does.engine == IoEngine::Cpu,
-            "inplace" | "donorname" => job.does.engine.moves_extents(),
-            "stat_type" => matches!(job.does.engine, IoEngine::FileStat | IoEngine::DirStat),
-            _ => true,
-        };
-        if fits {
+        if engines::has(word, setting.name) {
             continue;
         }
         // Defaults may be meant for sections with another engine.
-        let is_polled = setting.name == "hipri" || URING.contains(&setting.name);
-        if own_engine && setting.is_global && !is_polled {
+        let is_of_rings =
+            engines::has("io_uring", setting.name) && !engines::has("libaio", setting.name);
+        if own_engine && setting.is_global && !is_of_rings {
             left.push(setting.name);
             continue;
         }
@@ -204,7 +201,7 @@ fn times(draft: &mut Draft) {
     {
         let seconds = runtime.as_secs_f64();
         draft.warn(format!("the job runs for {seconds} s only"));
-    } else if end.time.is_some() && !end.time_based {
+    } else if end.time.is_some() && !end.time_based && !draft.job.does.engine.has_no_operations() {
         draft.note(
             "without `time_based` the job ends when its region is done, even before `runtime`",
         );

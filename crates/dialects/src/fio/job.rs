@@ -69,6 +69,21 @@ pub struct Job {
     pub life: Life,
     /// What is reported.
     pub reporting: Reporting,
+    /// What is executed.
+    pub exec: Exec,
+}
+
+/// What is executed, as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exec {
+    /// The program; empty where none is named.
+    pub program: String,
+    /// All of its arguments.
+    pub arguments: String,
+    /// How long it may take to end.
+    pub grace: Nanos,
+    /// What it writes goes to files.
+    pub redirects: bool,
 }
 
 /// An option as it was written.
@@ -302,6 +317,12 @@ impl Default for Job {
             },
             life: Life::default(),
             reporting: Reporting::default(),
+            exec: Exec {
+                program: String::new(),
+                arguments: String::new(),
+                grace: Nanos::from_secs(1),
+                redirects: true,
+            },
         }
     }
 }
@@ -389,7 +410,7 @@ impl Job {
                 .file_size_bytes
                 .is_none_or(|(low, high)| low == high)
             && !self.life.splits_cpus
-            && self.does.engine != IoEngine::Cpu
+            && !self.does.engine.has_no_operations()
             && self.life.start_delay_ns.0 == self.life.start_delay_ns.1
             && self.latency.latency == Nanos::ZERO
             && self.does.steady_state.is_none()

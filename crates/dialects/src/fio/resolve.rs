@@ -11,8 +11,8 @@ use super::error::Error;
 use super::job::{Blocks, Directions, Extent, Job};
 use super::jobfile::Found;
 use model::job::{
-    Batching, Behind, Contents, End, Files, IoEngine, Log, Process, Rate, Target, Task, Verify,
-    VerifyMethod,
+    Batching, Behind, Contents, End, Files, IoEngine, Log, Process, Program, Rate, Target, Task,
+    Verify, VerifyMethod,
 };
 use model::rng::Rng;
 use model::units::Nanos;
@@ -20,18 +20,23 @@ use region::{Region, portion, region, whole_blocks};
 
 /// The job, ready for the engine, with its files as they are, or will be, where `find` looks.
 pub fn resolve(job: &Job, find: impl Fn(&str) -> Result<Found, String>) -> Result<Task, Error> {
+    settled(job, find).map_err(|what| Error::Conflict {
+        place: job.place.clone(),
+        job: job.name.clone(),
+        what,
+    })
+}
+
+fn settled(job: &Job, find: impl Fn(&str) -> Result<Found, String>) -> Result<Task, String> {
+    if job.does.engine == IoEngine::Exec {
+        return executing(job, &find);
+    }
     let files = job.target.files.iter();
     // Those on names are not the user's.
     let files = files.filter(|_| !job.does.engine.is_on_names());
     let found = files.map(|name| find(name).map_err(|why| format!("use `{name}`: {why}")));
     let found: Result<Vec<Found>, String> = found.collect();
-    found
-        .and_then(|found| task(job, &found))
-        .map_err(|what| Error::Conflict {
-            place: job.place.clone(),
-            job: job.name.clone(),
-            what,
-        })
+    found.and_then(|found| task(job, &found))
 }
 
 fn task(job: &Job, found: &[Found]) -> Result<Task, String> {
@@ -66,20 +71,72 @@ fn task(job: &Job, found: &[Found]) -> Result<Task, String> {
 /// A job that keeps a CPU busy: of all that was said of files nothing concerns it.
 fn burning(job: &Job) -> Result<Task, String> {
     let does = model::job::Job {
-        engine: job.does.engine,
         burn: job.does.burn,
-        start_delay: Nanos(start_delay(job)),
-        ramp: job.does.ramp,
         end: End {
             time: job.does.end.time,
             time_based: true,
             ..End::default()
         },
-        language: job.does.language,
-        ..model::job::Job::default()
+        ..resting(job)
     };
     does.check()?;
     Ok(with_name(job, does))
+}
+
+/// A job that executes a program: likewise.
+fn executing(job: &Job, find: &dyn Fn(&str) -> Result<Found, String>) -> Result<Task, String> {
+    let time = job.does.end.time;
+    let seconds = time.map_or(0, |time| time.0 / 1_000_000_000);
+    let expanded = |word: &str| {
+        let word = word.replace("%r", &seconds.to_string());
+        word.replace("%n", &job.name)
+    };
+    let output = |stream: &str| {
+        let name = match job.clone {
+            0 => format!("{}.{stream}", job.name),
+            clone => format!("{}.{clone}.{stream}", job.name),
+        };
+        find(&name).map(|found| found.path)
+    };
+    let outputs = if job.exec.redirects {
+        Some([output("stdout")?, output("stderr")?])
+    } else {
+        None
+    };
+    let program = Program {
+        name: job.exec.program.clone(),
+        arguments: job
+            .exec
+            .arguments
+            .split_whitespace()
+            .map(expanded)
+            .collect(),
+        dir: find(".")?.path,
+        outputs,
+        grace: job.exec.grace,
+    };
+    let does = model::job::Job {
+        program: Some(program),
+        end: End {
+            time,
+            time_based: job.does.end.time_based,
+            ..End::default()
+        },
+        ..resting(job)
+    };
+    does.check()?;
+    Ok(with_name(job, does))
+}
+
+/// What a job without operations has of what was said, but for its end.
+fn resting(job: &Job) -> model::job::Job {
+    model::job::Job {
+        engine: job.does.engine,
+        start_delay: Nanos(start_delay(job)),
+        ramp: job.does.ramp,
+        language: job.does.language,
+        ..model::job::Job::default()
+    }
 }
 
 /// The job among others.

@@ -56,18 +56,41 @@ pub struct Unseen {
 
 /// Everything that a run may open beside its own directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Permits(Vec<Permit>);
+pub struct Permits {
+    all: Vec<Permit>,
+    /// The number of the handle to the supervisor's standard error, where programs may be executed.
+    errors: Option<i32>,
+}
 
 impl Permits {
     /// The permit for a path.
     pub fn of(&self, path: &Path) -> Result<&Permit, Refusal> {
-        let mut all = self.0.iter();
+        let mut all = self.all.iter();
         all.find(|permit| permit.path == path)
             .ok_or_else(|| Refusal::NoPermit(path.to_owned()))
     }
 
     pub(super) fn add(&mut self, permit: Permit) {
-        self.0.push(permit);
+        self.all.push(permit);
+    }
+
+    /// From now on workers may execute programs; every process that is started behind this inherits a handle to our
+    /// standard error.
+    pub(super) fn allow_programs(&mut self) -> Result<(), Refusal> {
+        let shared = sys::process::share_errors();
+        let here = Path::new("standard error");
+        self.errors = Some(shared.map_err(Refusal::system("duplicate", here))?);
+        Ok(())
+    }
+
+    /// In a worker, before it executes this program of a job: the supervisor's standard error.
+    pub fn errors(&self, job: &str, program: &str) -> Result<File, Refusal> {
+        let number = self.errors.ok_or_else(|| Refusal::NotAllowed {
+            job: job.to_owned(),
+            program: program.to_owned(),
+        })?;
+        let here = Path::new("standard error");
+        sys::process::inherited(number).map_err(Refusal::system("duplicate", here))
     }
 }
 

@@ -71,8 +71,13 @@ impl Job {
                 return Err("operations on names are all alike: they have no sizes".to_owned());
             }
         }
-        if self.engine == IoEngine::Cpu {
-            return self.check_burn();
+        match self.engine {
+            IoEngine::Cpu => return self.check_burn(),
+            IoEngine::Exec if self.program.is_none() => {
+                return Err("it is not said which program is executed".to_owned());
+            }
+            IoEngine::Exec => return Ok(()),
+            _ => {}
         }
         self.check_lengths()?;
         self.distribution.check()?;

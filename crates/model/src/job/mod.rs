@@ -8,6 +8,7 @@
 mod check;
 mod parts;
 mod priority;
+mod program;
 mod report;
 mod task;
 
@@ -18,6 +19,7 @@ pub use parts::{
     Steps, Verify, VerifyMethod, Zones,
 };
 pub use priority::{IoPriority, Priorities, PriorityShare, prioritized};
+pub use program::Program;
 pub use report::{CpuIdle, CpuUse, Depths, DiskUse, Done, Report, Spread, Steadiness};
 pub use task::{Language, MemoryMode, MemoryPolicy, Process, Target, Task};
 
@@ -51,6 +53,9 @@ pub struct Job {
     /// How a CPU is kept busy, where the engine does that.
     #[serde(default, skip_serializing_if = "Burn::is_none")]
     pub burn: Burn,
+    /// The program that is executed, where the engine does that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
     /// Past the page cache.
     pub direct: bool,
     /// When a write returns.
@@ -163,6 +168,7 @@ impl Default for Job {
             engine: IoEngine::Auto,
             names: Names::default(),
             burn: Burn::default(),
+            program: None,
             direct: true,
             sync: SyncOn::None,
             fsync_every: 0,
@@ -274,6 +280,8 @@ pub enum IoEngine {
     DirDelete,
     /// A CPU is kept busy, and nothing is read or written.
     Cpu,
+    /// A program is executed, whatever it does.
+    Exec,
     /// In the place of writes, extents of a file of ext4 are exchanged for those of a donor that has its room from the
     /// beginning; the data stays: `EXT4_IOC_MOVE_EXT`.
     Defrag,
@@ -297,7 +305,12 @@ impl IoEngine {
 
     /// Whether operations are on data or room of a file or device.
     pub const fn has_data(self) -> bool {
-        !self.is_on_names() && !matches!(self, Self::Null | Self::Cpu)
+        !self.is_on_names() && !self.has_no_operations() && !matches!(self, Self::Null)
+    }
+
+    /// Whether something else than operations is done: of all that is said of these and of files nothing concerns it.
+    pub const fn has_no_operations(self) -> bool {
+        matches!(self, Self::Cpu | Self::Exec)
     }
 
     /// Whether operations exchange extents of files.
@@ -526,8 +539,9 @@ impl Job {
     pub fn is_synchronous(&self) -> bool {
         match self.engine {
             IoEngine::Auto => self.depth == 1,
-            IoEngine::Psync | IoEngine::Pvsync2 | IoEngine::Mmap | IoEngine::Cpu => true,
+            IoEngine::Psync | IoEngine::Pvsync2 | IoEngine::Mmap => true,
             engine if engine.is_on_names() || engine.is_on_room() => true,
+            engine if engine.has_no_operations() => true,
             _ => false,
         }
     }

@@ -1,6 +1,7 @@
 //! What a job did, as it tells it by itself: beside the metrics of its case, and apart from the jobs beside it.
 
 use crate::pattern::Directions;
+use crate::record::CommandEnd;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,9 @@ pub struct Report {
     /// How much of the CPUs nobody used, where the job was to look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<CpuIdle>,
+    /// How the program ended that it executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<CommandEnd>,
 }
 
 /// How much of the CPUs of the machine nobody used meanwhile.

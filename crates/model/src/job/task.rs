@@ -137,7 +137,9 @@ impl Task {
         if self.only_prepares {
             return Some(Nanos::ZERO);
         }
-        Some(self.job.end.time?.plus(self.before()))
+        let grace = self.job.program.as_ref().map(|program| program.grace);
+        let time = self.job.end.time?.plus(self.before());
+        Some(time.plus(grace.unwrap_or_default()))
     }
 
     /// The files that it names, and no devices.

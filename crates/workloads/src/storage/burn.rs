@@ -36,7 +36,7 @@ pub(super) fn between(burn: Burn, begin: u64, end: u64, is_over: impl Fn() -> bo
 }
 
 /// Sleeps until then.
-fn rest(until: u64, goes_on: impl Fn() -> bool) {
+pub(super) fn rest(until: u64, goes_on: impl Fn() -> bool) {
     loop {
         let left = until.saturating_sub(monotonic());
         if left == 0 || !goes_on() {

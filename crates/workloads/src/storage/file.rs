@@ -117,7 +117,7 @@ fn permit<'a>(place: &'a Place, path: &Path) -> Result<&'a Permit, WorkError> {
 }
 
 /// What consent refuses, another round will not get either; what the kernel refuses, it may.
-fn refused(refusal: Refusal) -> WorkError {
+pub(super) fn refused(refusal: Refusal) -> WorkError {
     match refusal {
         Refusal::System { .. } => WorkError::Failed(refusal.to_string()),
         other => WorkError::Unsupported(other.to_string()),

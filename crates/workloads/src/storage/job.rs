@@ -89,7 +89,7 @@ pub(super) fn from_params(params: &Params) -> Job {
 /// The kinds of operations that a job is made of.
 pub(super) const fn kinds(job: &Job) -> &'static [Kind] {
     match job.pattern.mix {
-        _ if matches!(job.engine, IoEngine::Cpu) => &[],
+        _ if job.engine.has_no_operations() => &[],
         Mix::Read => &[Kind::Read],
         Mix::Write => &[Kind::Write],
         Mix::ReadWrite => &[Kind::Read, Kind::Write],
@@ -149,7 +149,7 @@ pub(super) fn on(job: Job, stand_in: Option<&StandIn>) -> Job {
                 path: path.clone(),
                 fill: true,
             },
-            NamedKind::File | NamedKind::Load => Target::File {
+            NamedKind::File | NamedKind::Load | NamedKind::Output => Target::File {
                 path: path.clone(),
                 create: false,
             },
@@ -167,8 +167,13 @@ pub(super) fn touches(job: &Job) -> Vec<Touch> {
         writes: job.writes(),
         creates,
     };
+    let outputs = || job.program.iter().flat_map(|program| &program.outputs);
     if !job.engine.has_data() {
-        return Vec::new();
+        let touch = |path| Touch {
+            writes: true,
+            ..touch(path, NamedKind::Output, true)
+        };
+        return outputs().flatten().map(touch).collect();
     }
     let of = |target: &Target| match target {
         Target::TestFile => None,

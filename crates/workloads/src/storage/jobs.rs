@@ -103,9 +103,15 @@ pub fn tasks(case: &PlannedCase) -> &[Task] {
 pub fn unlinked(plan: &Plan) -> Vec<PathBuf> {
     let tasks = plan.cases.iter().flat_map(tasks);
     let unlinked = tasks.filter(|task| task.unlinks);
-    unlinked
-        .flat_map(|task| task.files().map(Path::to_owned))
-        .collect()
+    let files = |task: &Task| {
+        let outputs = task.job.program.iter().flat_map(|program| &program.outputs);
+        let outputs: Vec<PathBuf> = outputs.flatten().cloned().collect();
+        task.files()
+            .map(Path::to_owned)
+            .chain(outputs)
+            .collect::<Vec<_>>()
+    };
+    unlinked.flat_map(files).collect()
 }
 
 impl Workload for Jobs {
@@ -205,12 +211,18 @@ impl Workload for Jobs {
         tasks.iter().flat_map(|task| touches(&task.job)).collect()
     }
 
+    fn programs(&self, params: &Params) -> Vec<(String, String)> {
+        let tasks = params.jobs(PARAM).iter();
+        let of = |task: &Task| Some((task.name.clone(), task.job.program.as_ref()?.name.clone()));
+        tasks.filter_map(of).collect()
+    }
+
     fn allocates(&self, params: &Params) -> bool {
-        // At the end of a ramp counters are read again, while other jobs may be measuring; and a log may become longer
-        // than what was thought of.
+        // To execute a program does. At the end of a ramp counters are read again, while other jobs may be measuring;
+        // and a log may become longer than what was thought of.
         let tasks = params.jobs(PARAM);
         let mut jobs = tasks.iter().map(|task| &task.job);
-        jobs.any(|job| job.ramp > Nanos::ZERO || job.log.is_some())
+        jobs.any(|job| job.ramp > Nanos::ZERO || job.log.is_some() || job.program.is_some())
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

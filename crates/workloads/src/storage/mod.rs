@@ -9,6 +9,7 @@ mod broken;
 mod buffers;
 mod burn;
 mod data;
+pub mod exec;
 mod familiar;
 mod file;
 mod frame;
@@ -199,7 +200,7 @@ pub fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError> {
 
 /// The same without threads of its own. Alone in its process it watches what the process does.
 fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, WorkError> {
-    if job.engine == IoEngine::Cpu {
+    if job.engine.has_no_operations() {
         // Whoever has several jobs keeps their time.
         return Ok(Box::new(task::Nothing));
     }
@@ -261,7 +262,7 @@ fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, W
             })?;
             Ok(parts.body(engine))
         }
-        IoEngine::Null | IoEngine::Cpu => {
+        IoEngine::Null | IoEngine::Cpu | IoEngine::Exec => {
             let engine = Null::new(parts.setup()?).map_err(no_memory)?;
             Ok(parts.body(engine))
         }

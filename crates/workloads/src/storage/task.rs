@@ -4,16 +4,18 @@
 //! CPUs, ends with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be
 //! it in its set-up, is told as far as it came, and the others go on.
 
-use super::burn;
 use super::idle::Cpus;
+use super::{burn, exec};
+use engine::consent::Permits;
 use engine::recorder::{Latencies, Recorder};
 use engine::tick::SoFar;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::job::{
     Direction, DiskUse, IoEngine, IoPriority, MemoryMode, MemoryPolicy, Mix, Priorities, Process,
-    Report, Target, Task,
+    Program, Report, Target, Task,
 };
 use model::num::approx;
+use model::record::CommandEnd;
 use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -101,12 +103,15 @@ pub(super) struct Doing {
     counts_from: Option<u64>,
     /// Work is bytes, for all jobs of the case, and else operations.
     by_bytes: bool,
+    /// What may be executed, and how its program ended, and whether as it should; where it has one.
+    permits: Permits,
+    program: Option<(CommandEnd, bool)>,
 }
 
 impl Doing {
     pub(super) fn new(task: Task, inner: Box<dyn Body>, words: Words, place: &Place) -> Self {
         let below = match &task.job.target {
-            _ if matches!(task.job.engine, IoEngine::Null | IoEngine::Cpu) => None,
+            _ if task.job.engine.has_no_operations() || task.job.engine == IoEngine::Null => None,
             Target::TestFile => Some(place.run_dir.as_path()),
             Target::File { path, .. } | Target::Device { path, .. } => Some(path.as_path()),
         };
@@ -116,6 +121,8 @@ impl Doing {
             disk.begin();
         }
         let cpus = task.looks_at_cpus.then(Cpus::begin);
+        let permits = task.job.program.as_ref().map(|_| place.permits.clone());
+        let permits = permits.unwrap_or_default();
         Self {
             task,
             inner,
@@ -127,6 +134,8 @@ impl Doing {
             left: 0,
             counts_from: None,
             by_bytes: false,
+            permits,
+            program: None,
         }
     }
 
@@ -170,6 +179,28 @@ impl Doing {
         let time = job.end.time.unwrap_or_default();
         burn::between(job.burn, counts, counts.saturating_add(time.0), is_over);
         self.left = monotonic();
+    }
+
+    /// Executes a program, in the ramp and in the time that counts.
+    fn execute(&mut self, program: &Program) -> Result<(), WorkError> {
+        let Task { name, job, .. } = &self.task;
+        let goes_on = || !self.words.end() && sys::signal::interrupted().is_none();
+        let counts = self.entered.saturating_add(self.task.before().0);
+        burn::rest(self.entered.saturating_add(job.start_delay.0), goes_on);
+        let mut running = exec::Running::start(name, program, &self.permits)?;
+        let whole = job.end.time_based;
+        running.wait(counts, whole, goes_on)?;
+        if let Some(cpus) = &mut self.cpus {
+            cpus.again();
+        }
+        self.entered = counts;
+        let end = job
+            .end
+            .time
+            .map_or(u64::MAX, |time| counts.saturating_add(time.0));
+        running.wait(end, whole, goes_on)?;
+        self.program = Some(running.end()?);
+        Ok(())
     }
 
     /// How long it has been at work, up to the last batch that ended.
@@ -265,6 +296,13 @@ impl Body for Doing {
             self.end();
             return Ok(0);
         }
+        if let Some(program) = self.task.job.program.clone() {
+            let done = self.execute(&program);
+            self.failed = done.err().map(|error| named(&self.task, error));
+            self.left = monotonic();
+            self.end();
+            return Ok(0);
+        }
         if self.task.job.engine == IoEngine::Cpu {
             self.burn();
             self.end();
@@ -328,9 +366,15 @@ impl Body for Doing {
             self.end();
         }
         finish.failed.clone_from(&self.failed);
+        let ended = self.program.take().zip(self.task.job.program.as_ref());
+        if let Some(((end, false), program)) = &ended {
+            let said = exec::told(&self.task.name, &program.name, end);
+            finish.notes.push(said);
+        }
         let told = finish.job.get_or_insert_default();
         told.disk = disk;
         told.idle = idle;
+        told.program = ended.map(|((end, _), _)| end);
         beside_others(&mut finish, self.task.job.pattern.mix, self.wall());
         Ok(finish)
     }

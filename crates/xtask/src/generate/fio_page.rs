@@ -72,6 +72,12 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
 * The text has fio's lines. The line of the version names this program behind fio's version, `err=` has the kernel's
   words for an error and no place in fio's source, the last number of `issued rwts` counts fdatasync too, the sums of
   `unified_rw_reporting=both` are sums, and bandwidths of a steady state have both units right.
+* `ioengine=exec` executes its program only with `--allow-exec` on the command line, and is refused without before
+  anything is done; a job file cannot allow it, and a run that is gone on with executes nothing. The job ends with its
+  program, but with `time_based` at the end of `runtime`; fio waits for the end of `runtime` in any case, and for ever
+  without one. How the program ended is told: a program that cannot be started fails its job, and one that ends by
+  itself with another exit code than 0 is warned of; fio says nothing of either. At the end everything that the
+  program started ends too. Its CPU time is in the job's `cpu`.
 * `idle-prof` counts the kernel's idle ticks of 10 ms, and takes no time of the CPUs for it; of jobs that are shorter
   nothing is told.
 * `ioscheduler` is set back after the jobs.

@@ -12,6 +12,10 @@ use std::path::PathBuf;
 
 /// What was asked of this program and not of fio.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own of the line"
+)]
 pub(crate) struct Own {
     /// How often everything is done; once where not said.
     pub(crate) passes: Option<u32>,
@@ -25,6 +29,8 @@ pub(crate) struct Own {
     pub(crate) overwrite: Vec<String>,
     /// Root may work in a directory of others.
     pub(crate) dir_of_others: bool,
+    /// The programs of jobs may be executed.
+    pub(crate) allow_exec: bool,
     /// The kept run that is reported again; nothing is measured.
     pub(crate) show: Option<String>,
     /// No words but errors.
@@ -49,6 +55,10 @@ pub(super) const OPTIONS: &[(&str, &str)] = &[
         "allow jobs that write to this file although kurabe did not make it",
     ),
     (
+        "--allow-exec",
+        "allow jobs of `ioengine=exec` to execute their programs, with your rights",
+    ),
+    (
         "--dir-of-others",
         "as root, work even where other users may rename the directory",
     ),
@@ -70,6 +80,7 @@ impl Own {
             erase: self.yes_erase.clone(),
             overwrite: self.overwrite.iter().map(PathBuf::from).collect(),
             dir_of_others: self.dir_of_others,
+            executes: self.allow_exec,
         }
     }
 
@@ -88,6 +99,7 @@ impl Own {
             ("--tag", !self.tags.is_empty()),
             ("--yes-erase", !self.yes_erase.is_empty()),
             ("--overwrite-file", !self.overwrite.is_empty()),
+            ("--allow-exec", self.allow_exec),
         ]
         .into_iter()
         .find_map(|(name, is_given)| is_given.then_some(name))
@@ -102,6 +114,7 @@ impl Own {
             yes_erase: Vec::new(),
             overwrite: Vec::new(),
             dir_of_others: false,
+            allow_exec: false,
             show: None,
             quiet: false,
             verbose: false,
@@ -121,6 +134,7 @@ impl Own {
             let switch = match name {
                 "--quiet" => Some(&mut own.quiet),
                 "--verbose" => Some(&mut own.verbose),
+                "--allow-exec" => Some(&mut own.allow_exec),
                 "--dir-of-others" => Some(&mut own.dir_of_others),
                 _ => None,
             };

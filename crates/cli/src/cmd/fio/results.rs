@@ -15,7 +15,7 @@ use dialects::fio::result::{Cpu, DiskUse, Finished, JobResult, Latency, Report};
 use direction::direction;
 use idle::Idle;
 pub(super) use idle::micros;
-use model::job::{self, Direction, Directions, IoEngine, Mix};
+use model::job::{self, Direction, Directions, Mix};
 use model::num::{approx, round_to_u64};
 use model::plan::CaseId;
 use model::record::{CopyRecord, Failure, Measured, Outcome, Round, Run};
@@ -304,7 +304,7 @@ fn cpu(piece: &Piece<'_>) -> Cpu {
     let worked = piece
         .told()
         .any(|told| told.done.iter().any(|done| done.ops > 0))
-        || piece.first().does.engine == IoEngine::Cpu;
+        || piece.first().does.engine.has_no_operations();
     let share = |ns: f64| (worked && wall > 0.0).then(|| 100.0 * ns / wall);
     let details = || parts().filter_map(|part| part.copy.apart.as_deref());
     Cpu {

@@ -99,10 +99,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     ),
     of(&["skip_bad"], "Option of the engine `mtd`."),
     of(&["thp"], "Option of the engine `mmap`."),
-    of(
-        &["program", "arguments", "grace_time", "std_redirect"],
-        "Options of the engine `exec`.",
-    ),
     OptionDef::noted(
         "device-names",
         Value,

@@ -49,6 +49,41 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "What it does: look at the clock, or sort numbers.",
     ),
     OptionDef::new(
+        "program",
+        "",
+        Kind::Text("a path, or a name that is looked for in `PATH`", |d, text| {
+            text.clone_into(&mut d.job.exec.program);
+            Ok(())
+        }),
+        "What `exec` executes, with the rights of whoever starts the run, who must allow it with `--allow-exec`. It gets \
+             SIGTERM, with all that it started, at the end of `runtime`. Without `time_based` the job ends \
+             with it; fio's goes on to the end of `runtime`, or for ever.",
+    ),
+    OptionDef::new(
+        "arguments",
+        "",
+        Kind::Text("words with spaces between", |d, text| {
+            text.clone_into(&mut d.job.exec.arguments);
+            Ok(())
+        }),
+        "Its arguments. As in fio `%r` is `runtime` in whole seconds, 0 without one, `%n` the name of the job, and quotes \
+             are letters like others.",
+    ),
+    OptionDef::new(
+        "grace_time",
+        "1",
+        Kind::Int(0..=3600, |d, n| d.job.exec.grace = Nanos::from_secs(n)),
+        "Seconds that it has to end in when it has been asked to. Then it is killed.",
+    ),
+    OptionDef::new(
+        "std_redirect",
+        "1",
+        Kind::Bool(|d, on| d.job.exec.redirects = on),
+        "What it writes goes to the files `NAME.stdout` and `NAME.stderr`, with the name of the job, in the current \
+             directory; of further clones to `NAME.N.stdout` and so on. They obey what files of jobs obey: one that kurabe \
+             did not make is not written over. With 0 all of it goes to standard error.",
+    ),
+    OptionDef::new(
         "inplace",
         "0",
         Kind::Bool(|d, on| d.job.target.moves_in_place = on),

@@ -2,6 +2,7 @@
 //!
 //! One table: what `ioengine` takes, the refusals, `--enghelp` and docs/fio.md come from it.
 
+use super::{OptionDef, Standing, find};
 use model::job::IoEngine;
 
 /// An engine of fio.
@@ -76,6 +77,11 @@ pub static ENGINES: &[Engine] = &[
         &["e4defrag"],
         IoEngine::Defrag,
         "moves extents of files of ext4 as a defragmenter does, in the place of writes; the data stays",
+    ),
+    done(
+        &["exec"],
+        IoEngine::Exec,
+        "executes a program beside the other jobs, with `--allow-exec` alone; nothing is read or written",
     ),
     done(
         &["falloc"],
@@ -157,11 +163,6 @@ pub static ENGINES: &[Engine] = &[
         &["splice"],
         "splice between files and pipes",
         "no engine here moves data without buffers",
-    ),
-    refused(
-        &["exec"],
-        "executes a program",
-        "no command of a job file is executed",
     ),
     refused(
         &["external"],
@@ -271,6 +272,53 @@ impl Engine {
     }
 }
 
+/// Options that only some engines have, with the engines by their main names.
+static OWN: &[(&[&str], &[&str])] = &[
+    (&["stat_type"], &["dirstat", "filestat"]),
+    (&["cpuload", "cpuchunks", "cpumode"], &["cpuio"]),
+    (
+        &["program", "arguments", "grace_time", "std_redirect"],
+        &["exec"],
+    ),
+    (&["inplace", "donorname"], &["e4defrag"]),
+    (&["hipri"], &["io_uring", "pvsync2"]),
+    (
+        &[
+            "cmdprio_percentage",
+            "cmdprio_class",
+            "cmdprio",
+            "cmdprio_bssplit",
+        ],
+        &["io_uring", "libaio"],
+    ),
+    (
+        &[
+            "fixedbufs",
+            "registerfiles",
+            "sqthread_poll",
+            "sqthread_poll_cpu",
+            "nonvectored",
+        ],
+        &["io_uring"],
+    ),
+];
+
+/// Whether the engine of this main name has this option, as it has those that belong to none.
+pub(in super::super) fn has(engine: &str, option: &str) -> bool {
+    let own = OWN.iter().find(|(options, _)| options.contains(&option));
+    own.is_none_or(|(_, engines)| engines.contains(&engine))
+}
+
+/// The options that this engine has and others have not, but for those that are refused.
+pub fn options(engine: &Engine) -> impl Iterator<Item = &'static OptionDef> {
+    let name = engine.names[0];
+    let own = OWN
+        .iter()
+        .filter(move |(_, engines)| engines.contains(&name));
+    let defs = own.flat_map(|(options, _)| options.iter().filter_map(|option| find(option)));
+    defs.filter(|def| def.standing() != Standing::Refused)
+}
+
 /// Those that are here.
 pub fn available() -> impl Iterator<Item = &'static Engine> {
     let all = ENGINES.iter();
@@ -304,5 +352,26 @@ mod tests {
             Some("it needs a Ceph cluster")
         );
         assert!(here().contains("`psync`"));
+    }
+
+    #[test]
+    fn options_of_single_engines_are_options_and_their_engines_are_here() {
+        for (options, engines) in OWN {
+            for option in *options {
+                assert_eq!(find(option).unwrap().name, *option, "its main name");
+            }
+            for name in *engines {
+                let engine = engine(name).unwrap();
+                assert_eq!((engine.names[0], engine.refusal()), (*name, None));
+            }
+        }
+        let of =
+            |name| -> Vec<&str> { options(engine(name).unwrap()).map(|def| def.name).collect() };
+        assert_eq!(of("linuxaio").len(), 4);
+        assert!(of("io_uring").contains(&"hipri") && of("null").is_empty());
+        assert!(
+            !of("io_uring").contains(&"sqthread_poll_cpu"),
+            "it is refused"
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::super::draft::Draft;
 use super::super::job::Job;
 use super::work::skewed;
 use super::{Kind, OptionDef, small};
-use model::job::{FileOrder, IoEngine, Layout, OrderHint};
+use model::job::{FileOrder, Layout, OrderHint};
 
 /// Files of one job at most. fio has no limit; a list of names must fit in memory here.
 const MAX_FILES: u64 = 65_536;
@@ -261,7 +261,7 @@ pub(in super::super) fn finish_files(job: &mut Job) {
         .get(clone % turn)
         .map_or_else(String::new, |dir| format!("{}/", dir.trim_end_matches('/')));
     let names = match &job.target.filename {
-        _ if job.does.engine == IoEngine::Cpu => Vec::new(),
+        _ if job.does.engine.has_no_operations() => Vec::new(),
         Some(names) => split_names(names),
         None => (0..job.target.count)
             .map(|file| generated(job, file))

@@ -13,7 +13,9 @@ pub fn head(plan: &Plan, version: &str) -> String {
     let (mut threads, mut processes) = (0, 0);
     for group in &plan.groups {
         for job in group.jobs.iter().filter(|job| job.clone == 0) {
-            let _ = writeln!(text, "{}", section(job, group.id));
+            if job.does.engine != IoEngine::Exec {
+                let _ = writeln!(text, "{}", section(job, group.id));
+            }
             if job.clones > 1 {
                 text.push_str("...\n");
             }
@@ -36,6 +38,15 @@ pub fn head(plan: &Plan, version: &str) -> String {
     ];
     let started: Vec<String> = started.into_iter().flatten().collect();
     let _ = writeln!(text, "{version}\nStarting {}", started.join(" and "));
+    for job in plan.jobs().filter(|job| job.does.engine == IoEngine::Exec) {
+        let _ = writeln!(
+            text,
+            "{} : program={}, arguments={}",
+            printable(&job.name),
+            printable(&job.exec.program),
+            printable(job.written("arguments").unwrap_or("(null)"))
+        );
+    }
     text
 }
 

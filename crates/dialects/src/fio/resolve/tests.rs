@@ -67,6 +67,11 @@ fn sample(def: &OptionDef) -> Sample {
         "cpuload" => with("--ioengine=cpuio --runtime=1 --cpuload=50", "20"),
         "cpuchunks" => with("--ioengine=cpuio --runtime=1 --cpuload=50", "1000"),
         "cpumode" => with("--ioengine=cpuio --runtime=1 --cpuload=50", "qsort"),
+        "program" => with("--ioengine=exec --program=a", "b"),
+        "arguments" | "grace_time" | "std_redirect" => with(
+            "--ioengine=exec --program=a",
+            if def.default == "1" { "0" } else { "b" },
+        ),
         "inplace" => with("--ioengine=e4defrag --rw=write", "1"),
         "donorname" => with("--ioengine=e4defrag --rw=write", "donor"),
         "dedupe_mode" => value("working_set"),
@@ -202,7 +207,14 @@ fn looked_at(plan: &Plan) -> String {
     for group in &plan.groups {
         writeln!(text, "{} {}", group.id, group.waits).unwrap();
         for job in &group.jobs {
-            let task = task(job, &found(job, |_| Some(64 << 20))).unwrap();
+            let find = |path: &str| -> Result<Found, String> {
+                Ok(Found {
+                    length_bytes: Some(64 << 20),
+                    room_bytes: Some((1 << 20) + 1000),
+                    ..nowhere(path)?
+                })
+            };
+            let task = settled(job, find).unwrap();
             writeln!(
                 text,
                 "{task:?} {} {:?} {:?} {:?} {:?} {} {} {} {} {:?} {:?} {:?}",

@@ -37,6 +37,29 @@ pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
     }
 }
 
+#[test]
+fn a_program_is_executed_by_leave_of_the_permits_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = Program {
+        name: "touch".to_owned(),
+        arguments: vec!["executed".to_owned()],
+        dir: dir.path().to_owned(),
+        outputs: None,
+        grace: Nanos::ZERO,
+    };
+    let job = Job {
+        engine: IoEngine::Exec,
+        program: Some(program),
+        ..task().job
+    };
+    let mut doing = doing(Task { job, ..task() }, dir.path());
+    assert_eq!(doing.batch(1, &mut Recorder::off()).unwrap(), 0);
+    let failed = doing.finish().unwrap().failed.unwrap().to_string();
+    assert!(failed.starts_with("job `t`: execute `touch`"), "{failed}");
+    assert!(failed.contains("`--allow-exec`"), "{failed}");
+    assert!(!dir.path().join("executed").exists());
+}
+
 fn ending_after(ops: u64) -> Job {
     Job {
         end: End {
