@@ -356,6 +356,19 @@ fn questions_are_answered_without_measuring() {
     check(&["--cmdhelp=iodepth"], &["iodepth: ", "default  1"]);
     check(&["--cmdhelp"], &["bssplit", "refused"]);
     check(&["--enghelp"], &["io_uring", "libaio"]);
+    // As fio lays them out; scripts ask so what an engine can.
+    let of_engine = [
+        "cmdprio_percentage      : ",
+        "\ncmdprio_class           : ",
+        "\ncmdprio_bssplit         : ",
+    ];
+    check(&["--enghelp=libaio"], &of_engine);
+    check(&["--enghelp=exec"], &["program                 : "]);
+    check(&["--enghelp=aio,cmdprio"], &["cmdprio: ", " meaning  "]);
+    check(&["--enghelp=null"], &["IO engine null has no options"]);
+    fio(&bed, &["--enghelp=libaio,hipri"])
+        .code(2)
+        .err_has(&["explain engine `libaio`: it has no option `hipri`"]);
     check(
         &["--showcmd", "--name=a", "--size=1m"],
         &["fio --name=a --size=1m"],

@@ -116,8 +116,9 @@ fn engine_list() -> Block {
     list::described(engines::available().map(row).collect())
 }
 
-fn one_engine(name: &str) -> anyhow::Result<String> {
-    let name = name.split(',').next().unwrap_or(name);
+/// The options that are this engine's own, as fio lays them out; with the name of one behind a comma, that one.
+fn one_engine(asked: &str) -> anyhow::Result<String> {
+    let (name, option) = asked.split_once(',').unwrap_or((asked, ""));
     let refused = |why: &str| {
         failure(
             Exit::Usage,
@@ -126,8 +127,21 @@ fn one_engine(name: &str) -> anyhow::Result<String> {
         )
     };
     let engine = engines::engine(name).ok_or_else(|| refused("there is none of that name"))?;
-    match engine.refusal() {
-        None => Ok(format!("{name}: {}\n", engine.doc)),
-        Some(why) => Err(refused(&format!("{}; it is not here: {why}", engine.doc))),
+    if let Some(why) = engine.refusal() {
+        return Err(refused(&format!("{}; it is not here: {why}", engine.doc)));
     }
+    let mut own = engines::options(engine).peekable();
+    if own.peek().is_none() {
+        return Ok(format!("IO engine {name} has no options: {}\n", engine.doc));
+    }
+    if option.is_empty() {
+        let mut text = String::new();
+        own.for_each(|def| {
+            let _ = writeln!(text, "{:<24}: {}", def.name, def.doc);
+        });
+        return Ok(text);
+    }
+    let found = own.find(|def| def.names().any(|known| known == option));
+    let found = found.ok_or_else(|| refused(&format!("it has no option `{option}`")))?;
+    Ok(explain(found))
 }
