@@ -1,6 +1,9 @@
-//! Tells the program how it was built: profile, target, commit.
+//! Tells the program how it was built: profile, target, commit. Packs the texts of licences.
 
 use std::path::Path;
+
+/// Texts that are read by `kurabe licences` alone.
+const LICENCES: [&str; 3] = ["crates.txt", "glibc.txt", "LGPL-2.1.txt"];
 
 fn main() {
     let var = |name: &str| std::env::var(name).unwrap_or_default();
@@ -19,6 +22,13 @@ fn main() {
         "cargo::rustc-env=KURABE_COMMIT={}",
         commit().unwrap_or_default()
     );
+    let licences = Path::new(env!("CARGO_MANIFEST_DIR")).join("licences");
+    for name in LICENCES {
+        let path = licences.join(name);
+        println!("cargo::rerun-if-changed={}", path.display());
+        let text = std::fs::read(path).expect("the texts of licences are there");
+        packed::write(Path::new(&out), name, &text).expect("OUT_DIR is cargo's own and writable");
+    }
 }
 
 /// The commit that is checked out, read without running git; `None` outside of a checkout.

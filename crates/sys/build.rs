@@ -2,7 +2,8 @@
 //!
 //! Once dynamically linked, whatever the program itself is linked like: what a dynamic loader costs is part of what
 //! those tests measure. Once statically linked where the machine has a static libc, for the separate test of a
-//! static program; where it has none, an empty file says so and that test is unsupported.
+//! static program; where it has none, an empty file says so and that test is unsupported. That one is packed, because
+//! it is mostly libc and the program carries it for one test.
 //!
 //! What the static libc calls itself is kept beside them, because its licence asks to name it where it is handed on.
 //!
@@ -71,6 +72,8 @@ fn main() {
         );
         fs::write(&fixed, []).expect("OUT_DIR is cargo's own and writable");
     }
+    let program = fs::read(&fixed).expect("it has just been written");
+    packed::write(&out, "helper-static", &program).expect("OUT_DIR is cargo's own and writable");
 }
 
 fn variable(name: &str) -> String {

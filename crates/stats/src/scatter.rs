@@ -357,7 +357,7 @@ pub(crate) struct Shipped(BTreeMap<String, Known>);
 pub(crate) fn embedded() -> &'static Shipped {
     static SHIPPED: OnceLock<Shipped> = OnceLock::new();
     SHIPPED.get_or_init(|| {
-        Shipped::read(include_str!("../scatter.txt"))
+        Shipped::read(&packed::carried!("scatter.txt").text())
             .expect("a test reads the scatter that is built in")
     })
 }

@@ -106,7 +106,7 @@ fn measured() -> Vec<String> {
         include_str!("../../workloads/Cargo.toml"),
         include_str!("../../sys/Cargo.toml"),
     ];
-    let ours = ["engine", "model", "sys"];
+    let ours = ["engine", "model", "packed", "sys"];
     let named = manifests.into_iter().flat_map(|manifest| {
         let manifest: toml::Table = manifest.parse().unwrap();
         let names: Vec<String> = manifest["dependencies"]

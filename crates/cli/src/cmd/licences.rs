@@ -6,6 +6,7 @@
 use crate::exit::Exit;
 use crate::new_run::binary;
 use crate::output;
+use packed::Packed;
 
 /// The program's own.
 const OWN: &str = include_str!("../../../../LICENSE-MIT");
@@ -14,11 +15,11 @@ const OTHERS: &str = include_str!("../../licences/others.txt");
 /// The C library, where it is inside.
 const C_LIBRARY: &str = include_str!("../../licences/c_library.txt");
 /// The crates, each licence once.
-const CRATES: &str = include_str!("../../licences/crates.txt");
+const CRATES: Packed = packed::carried!("crates.txt");
 /// The notices of the parts of glibc, as Debian collects them for its package.
-const GLIBC: &str = include_str!("../../licences/glibc.txt");
+const GLIBC: Packed = packed::carried!("glibc.txt");
 /// The licence of glibc.
-const LGPL: &str = include_str!("../../licences/LGPL-2.1.txt");
+const LGPL: Packed = packed::carried!("LGPL-2.1.txt");
 
 const RULE: &str = "========================================================================";
 
@@ -41,13 +42,17 @@ fn page() -> String {
         head,
         c_library(library, binary.linked_statically),
         OTHERS.to_owned(),
-        format!("CRATES\n\nThe code of these crates of others is in the program.\n\n{CRATES}"),
+        format!(
+            "CRATES\n\nThe code of these crates of others is in the program.\n\n{}",
+            CRATES.text()
+        ),
     ];
     if library.is_some() {
         parts.push(format!(
-            "NOTICES OF THE GNU C LIBRARY, AS DEBIAN COLLECTS THEM\n\n{GLIBC}"
+            "NOTICES OF THE GNU C LIBRARY, AS DEBIAN COLLECTS THEM\n\n{}",
+            GLIBC.text()
         ));
-        parts.push(LGPL.to_owned());
+        parts.push(LGPL.text());
     }
     let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).collect();
     parts.join(&format!("\n\n{RULE}\n\n")) + "\n"
@@ -93,7 +98,7 @@ mod tests {
     #[test]
     fn the_licence_of_the_c_library_is_the_one_that_the_fsf_published() {
         // <https://www.gnu.org/licenses/old-licenses/lgpl-2.1.txt>, as Debian has it in common-licenses.
-        let digest = model::digest::Digest::EMPTY.bytes(LGPL.as_bytes());
+        let digest = model::digest::Digest::EMPTY.bytes(&LGPL.bytes());
         assert_eq!(digest.0, 0x0f3f_d96e_c19d_27dc);
     }
 

@@ -7,6 +7,8 @@ use super::failure::Failure;
 use super::launch::{Child, Launch, Program};
 use super::transfer::{read_full, write_full};
 use crate::process::Usage;
+use packed::Packed;
+use std::borrow::Cow;
 use std::ffi::{CStr, OsStr};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -16,7 +18,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 static DYNAMIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/helper-dynamic"));
-static STATIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/helper-static"));
+static STATIC: Packed = packed::carried!("helper-static");
 
 /// The most operations of one request: the chain counts in C's int.
 const OPS_MAX: u64 = 1_000_000_000;
@@ -99,8 +101,8 @@ impl Helper {
     ) -> Result<Self, StartError> {
         built(linking).map_err(StartError::Unsupported)?;
         let program = match linking {
-            Linking::Dynamic => DYNAMIC,
-            Linking::Static => STATIC,
+            Linking::Dynamic => Cow::Borrowed(DYNAMIC),
+            Linking::Static => Cow::Owned(STATIC.bytes()),
         };
         let args: Vec<&OsStr> = match task {
             Task::Spawn => vec!["spawn".as_ref()],
@@ -111,7 +113,7 @@ impl Helper {
                 .collect(),
         };
         // The child changes its directory before it executes the file, and goes on executing it.
-        let mut helper = launch(program, linking, home, &args, dir, env)?;
+        let mut helper = launch(&program, linking, home, &args, dir, env)?;
         match helper.reply() {
             Ok(()) => Ok(helper),
             Err(failure) => {

@@ -11,14 +11,15 @@ use toml::{Table, Value};
 /// The crates of the workspace by directory, and those that each may use. `None` means all.
 const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("model", Some(&[])),
-    ("sys", Some(&[])),
+    ("packed", Some(&[])),
+    ("sys", Some(&["packed"])),
     ("testkit", Some(&["model"])),
-    ("stats", Some(&["model"])),
+    ("stats", Some(&["model", "packed"])),
     ("store", Some(&["model"])),
     ("dialects", Some(&["model", "stats"])),
     ("engine", Some(&["model", "sys", "stats"])),
     ("workloads", Some(&["engine", "model", "sys"])),
-    ("report", Some(&["model", "stats", "dialects"])),
+    ("report", Some(&["model", "packed", "stats", "dialects"])),
     ("cli", None),
     ("xtask", None),
     ("lab", None),

@@ -13,16 +13,15 @@ use crate::page::Block;
 use blocks::Writer;
 use dialects::printable::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use packed::Packed;
 pub use policy::digest;
 
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What pages with a long series have too: a library that draws it, its style, and what asks it to.
-const LONG: [&str; 2] = [
-    include_str!("../../../vendor/uplot-1.6.32/uPlot.iife.min.js"),
-    include_str!("long.js"),
-];
+/// What pages with a long series have too: a library that draws it, what asks it to, and its style.
+const LONG: Packed = packed::carried!("uPlot.iife.min.js");
+const LONG_SCRIPT: &str = include_str!("long.js");
 /// What its licence asks for in every copy.
 const LONG_LICENCE: &str = include_str!("../../../vendor/uplot-1.6.32/LICENSE");
 const LONG_CSS: &str = include_str!("../../../vendor/uplot-1.6.32/uPlot.min.css");
@@ -69,10 +68,11 @@ pub fn html(document: &Document) -> String {
     let parts = document.parts[0].iter();
     let has_long = parts.flat_map(|part| &part.blocks).any(is_long);
     let mut style = style();
+    let library = if has_long { LONG.text() } else { String::new() };
     let mut scripts = vec![SCRIPT];
     if has_long {
         style += LONG_CSS;
-        scripts.extend(LONG);
+        scripts.extend([library.as_str(), LONG_SCRIPT]);
     }
     let lang = code(document.lang);
     let titles = document.title.each_ref().map(|title| printable(title));

@@ -133,7 +133,8 @@ fn a_long_series_has_its_figures_once_and_a_place_in_each_language() {
 #[test]
 fn the_library_is_the_one_that_was_published() {
     let sums = include_str!("../../../vendor/uplot-1.6.32/SHA256SUMS");
-    let files = [LONG_LICENCE, LONG[0], LONG_CSS];
+    let library = LONG.text();
+    let files = [LONG_LICENCE, &library, LONG_CSS];
     assert_eq!(sums.lines().count(), files.len());
     for (line, file) in sums.lines().zip(files) {
         let bytes = Sha256::digest(file.as_bytes());
