@@ -27,8 +27,9 @@ const FLAGS: &[&str] = &[
     "-Clink-arg=-Wl,--wrap=_Unwind_Backtrace",
 ];
 
-/// The linker is asked to begin every function on a cache line, and to keep measured code together. Not the compiler:
-/// it would also move the functions of clones, which lie at offsets of their own within their sections.
+/// The linker is asked to begin every function that may be measured on a cache line, and to keep measured code
+/// together. Not the compiler: it would also move the functions of clones, which lie at offsets of their own within
+/// their sections.
 const LINES: &str = include_str!("dist/lines.ld");
 
 /// The same within what is compiled from C, where a section may have several functions.
