@@ -259,10 +259,10 @@ pub(super) fn remove(tables: &Tables, place: &Place) -> Result<(), WorkError> {
 
 /// A copy for one round, with a write-ahead log, and what is in it.
 ///
-/// The log is as long as it gets before anybody writes to it. SQLite begins it anew each time it has been copied back,
-/// and a file that grows costs more to sync: a database that has been in use for a second is past that, and a round
-/// that began without would measure both, the more of the first the slower the disk is. What has no header is an empty
-/// log to SQLite.
+/// The log is as long as it gets before anybody writes to it: SQLite begins it anew each time it has been copied back,
+/// so that the log of a database in use no longer grows, and where a file system syncs a growing file more slowly, a
+/// round would measure both. On the disk where it was tried there was no difference (docs/method/database.md). What has
+/// no header is an empty log to SQLite.
 pub(super) fn fresh(tables: &Tables, place: &Place) -> Result<(PathBuf, Held), WorkError> {
     let original = tables.path(place);
     if !tables.directory(place).join(NOTE).is_file() {
