@@ -176,8 +176,8 @@ impl Watch {
     }
 }
 
-/// What was used of so many ticks, as shares of one CPU of those that there are. Ticks that a kernel counts late may make
-/// more of them than there were.
+/// What was used of so many ticks, as shares of one CPU of those that there are. Ticks that a kernel counts late may
+/// make more of them than there were.
 fn shares<'a>(
     used: &[(u64, &'a str)],
     ticks: f64,

@@ -71,8 +71,8 @@ pub(crate) fn give_back() -> io::Result<()> {
     install(libc::SIGPIPE, libc::SIG_DFL)
 }
 
-/// Asks everything else in our process group to end: everything that we started and that has not left. False where we do
-/// not lead the group, and nothing was asked.
+/// Asks everything else in our process group to end: everything that we started and that has not left. False where we
+/// do not lead the group, and nothing was asked.
 pub(crate) fn ask_group_to_end() -> io::Result<bool> {
     // SAFETY: getpgrp takes nothing and cannot fail.
     let group = unsafe { libc::getpgrp() };

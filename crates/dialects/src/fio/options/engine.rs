@@ -80,8 +80,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "1",
         Kind::Bool(|d, on| d.job.exec.redirects = on),
         "What it writes goes to the files `NAME.stdout` and `NAME.stderr`, with the name of the job, in the current \
-             directory; of further clones to `NAME.N.stdout` and so on. They obey what files of jobs obey: one that kurabe \
-             did not make is not written over. With 0 all of it goes to standard error.",
+         directory; of further clones to `NAME.N.stdout` and so on. They obey what files of jobs obey: one that \
+         kurabe did not make is not written over. With 0 all of it goes to standard error.",
     ),
     OptionDef::new(
         "inplace",
