@@ -5,6 +5,7 @@ mod formats;
 pub(crate) mod help;
 mod measuring;
 mod offers;
+mod server;
 mod vdbench;
 
 pub(crate) use consent::{OthersArgs, TRUST};
@@ -12,6 +13,7 @@ pub(crate) use formats::{Chosen, FormatArg, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
 use offers::CatalogueArg;
 pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
+pub(crate) use server::ServerArgs;
 pub(crate) use vdbench::{OutputFormat, VdbenchArgs};
 
 use crate::complete;
@@ -144,6 +146,8 @@ pub(crate) struct RunArgs {
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing,
 }
@@ -356,6 +360,8 @@ pub(crate) struct SoakArgs {
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing,
 }

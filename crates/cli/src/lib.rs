@@ -25,6 +25,7 @@ mod planned;
 mod progress;
 mod rescue;
 mod resume;
+mod server;
 mod session;
 mod targets;
 mod usage;

@@ -6,12 +6,13 @@ use crate::context::read_capped;
 use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
 use crate::loadfile;
+use crate::server::Server;
 use crate::targets;
 use engine::consent::Consent;
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
 use model::host::HostFacts;
-use model::plan::Plan;
+use model::plan::{Plan, PlannedCase};
 use model::record::{Binary, End, Run, RunMeta};
 use model::rng::Rng;
 use model::units::UnixNanos;
@@ -25,7 +26,7 @@ pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow
     {
         catalogue::doubt(&offer, &dir.host);
     }
-    let stand_in = targets::stand_in(new)?;
+    let stand_in = targets::stand_in(new)?.or_else(|| request.stand_in.clone());
     let mut request = Request {
         stand_in: stand_in.clone(),
         ..request.clone()
@@ -38,6 +39,41 @@ pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow
     let mut run = of(dir, plan, new.label.clone(), &new.tag)?;
     run.meta.offer.clone_from(&new.offer);
     Ok(run)
+}
+
+/// The same on a server that the user named. One that stands in the environment alone is for tests that work on one:
+/// the others do as without it.
+pub(crate) fn prepare_on(
+    server: Option<&Server>,
+    dir: Directory,
+    new: &NewRun,
+    request: &Request,
+) -> anyhow::Result<Run> {
+    let Some(server) = server else {
+        return prepare(dir, new, request);
+    };
+    let stand_in = server.stand_in();
+    let named = targets::stand_in(new)?;
+    if named.is_some() && server.is_typed() {
+        let what = "measure a server and a file or device in one run";
+        return Err(failure(Exit::Usage, what, Some("make a run of each")));
+    }
+    let on_server = Request {
+        stand_in: Some(stand_in.clone()),
+        ..request.clone()
+    };
+    if !server.is_typed() {
+        let works_on_it = |case: &PlannedCase| {
+            let workload = workloads::find(&case.workload);
+            workload.is_some_and(|own| !own.touches(&case.params, Some(&stand_in)).is_empty())
+        };
+        let is_used =
+            planned(&on_server, &dir.host)?.is_ok_and(|plan| plan.cases.iter().any(works_on_it));
+        if named.is_some() || !is_used {
+            return prepare(dir, new, request);
+        }
+    }
+    prepare(dir, new, &on_server)
 }
 
 /// A run of this plan before its first round.

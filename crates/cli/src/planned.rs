@@ -10,6 +10,7 @@ use engine::budget::{self, short_of};
 use engine::consent::Consent;
 use engine::soak::sample_length;
 use model::ground::GroundKind;
+use model::named::NamedKind;
 use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
@@ -77,6 +78,12 @@ fn written(runs: &[Run]) -> Written {
             let Some(workload) = workloads::find(&case.workload) else {
                 continue;
             };
+            // What a server writes is written where the server is.
+            let stand_in = engine::consent::stand_in(&run.plan);
+            let of_server = stand_in.filter(|own| own.kind == NamedKind::Server);
+            if of_server.is_some_and(|own| !workload.touches(&case.params, Some(&own)).is_empty()) {
+                continue;
+            }
             let here = workload.on(&case.params, &run.host, case.id.copies);
             let writes = workload.writes(&here);
             let planned = rounds(&run.plan, case);

@@ -293,6 +293,7 @@ mod tests {
             ],
             played_windows: Vec::new(),
             too_long: 0,
+            party: None,
             notes: vec!["said once".to_owned()],
             missing: BTreeMap::new(),
         }

@@ -6,6 +6,9 @@
 //! opens nothing that no permit names. A worker looks again at what it opens: it takes a handle to what the name leads
 //! to, checks that, and opens the handle, so that nothing can be put in its place between the look and the opening.
 //!
+//! A server is opened by the secret that its permit carries. What may be dropped there is decided by the worker who sees
+//! its tables: those with our marker, and nothing else, whatever the user consents to.
+//!
 //! A device must pass [`crate::erase`]. A file that somebody else made is written to only where `--overwrite-file`
 //! names it; a file that we made carries our mark (`mark`) and may be written again, as long as nobody else changed it.
 //! Where a file system cannot carry marks no named file is made, because nobody could tell it from others later. Every
@@ -24,6 +27,7 @@ pub use permit::{Permit, Permits, Unseen};
 pub use programs::may_execute;
 
 use crate::erase::{self, Claim};
+use crate::secret::Secret;
 use crate::strangers::{self, Stranger};
 use crate::workload::{StandIn, Workload};
 use hold::Held;
@@ -53,12 +57,16 @@ pub struct Consent {
     pub dir_of_others: bool,
     /// `--allow-exec`: the programs of jobs may be executed.
     pub executes: bool,
+    /// What opens servers, by their addresses: from the user's own files or environment, never from a kept run.
+    pub secrets: BTreeMap<PathBuf, Secret>,
+    /// `--db-allow-existing`: a database may be used that holds tables of others, which stay as they are.
+    pub db_allow_existing: bool,
 }
 
-/// A file or device that a case works on beside its own directory.
+/// A file, device or server that a case works on beside its own directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// Absolute.
+    /// Absolute; of a server its address.
     pub path: PathBuf,
     /// What it is said to be.
     pub kind: NamedKind,
@@ -127,6 +135,9 @@ pub enum Refusal {
         "use `{}`: no test of this run works on a file or device\nhint: `kurabe run storage` does", .0.display()
     )]
     Unused(PathBuf),
+    /// A server that no test works on.
+    #[error("use `{}`: no test of this run works on a database server\nhint: `kurabe run oltp` does", .0.display())]
+    UnusedServer(PathBuf),
     /// Consent for something that the run does not touch: a slip of the hand.
     #[error("{option} `{word}`: no test of this run works on it")]
     Needless {
@@ -274,7 +285,11 @@ pub fn name(
     if let Some(own) = stand_in
         && !touches.iter().any(|touch| touch.path == own.path)
     {
-        return Err(Refusal::Unused(own.path.clone()));
+        let path = own.path.clone();
+        return Err(match own.kind {
+            NamedKind::Server => Refusal::UnusedServer(path),
+            _ => Refusal::Unused(path),
+        });
     }
     plan.named.clear();
     for touch in touches {
@@ -282,7 +297,9 @@ pub fn name(
             .path
             .to_str()
             .ok_or_else(|| Refusal::unfit(&touch.path, "its name is not UTF-8"))?;
-        look(&touch, &touch.path)?;
+        if touch.kind != NamedKind::Server {
+            look(&touch, &touch.path)?;
+        }
         let facts = crate::host::behind(tree, &touch.path, touch.kind);
         plan.named.push(Named {
             path: path.to_owned(),
@@ -417,7 +434,13 @@ fn look_at_all(
         let touch = &placed.touch;
         let named = |word: &PathBuf| std::path::absolute(word).is_ok_and(|path| path == touch.path);
         let overwrite = consent.overwrite.iter().any(named);
-        let found = if touch.kind == NamedKind::Device && touch.writes {
+        let found = if touch.kind == NamedKind::Server {
+            // What is in it the worker sees who opens it.
+            Decided::Seen(Seen::Server {
+                secret: consent.secrets.get(&touch.path).cloned(),
+                allow_existing: consent.db_allow_existing,
+            })
+        } else if touch.kind == NamedKind::Device && touch.writes {
             let permit = erase::permit(tree, &touch.path, &consent.erase, None)?;
             granted.claims.push(permit.claim(tree)?);
             granted.unseen.extend(permit.unseen().map(|why| Unseen {

@@ -24,6 +24,7 @@ pub mod resolve;
 mod round;
 pub mod run;
 mod schedule;
+pub mod secret;
 pub mod set_up;
 pub mod soak;
 pub mod strangers;

@@ -89,7 +89,7 @@ impl Looking {
     /// To here.
     pub fn end(self) -> Look {
         let (before, after) = (self.before, self.watch.snapshot());
-        let others = self.watch.others(&before, &after, &[]);
+        let others = self.watch.others(&before, &after, &[], &[]);
         let room = sys::memory::limits::room(&Tree::real()).ok();
         Look {
             took: Nanos(after.monotonic - before.monotonic),

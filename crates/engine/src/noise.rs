@@ -41,6 +41,8 @@ pub(crate) struct Snapshot {
 pub(crate) struct Workers<'a> {
     /// Their process groups.
     pub(crate) groups: &'a [u32],
+    /// Processes that work for the test and are none of ours, each with its children: a server on this machine.
+    pub(crate) parties: &'a [u32],
     /// CPU time that they used together while measuring, in nanoseconds.
     pub(crate) cpu_ns: u64,
     /// How often they waited meanwhile.
@@ -119,7 +121,7 @@ impl Watch {
             Some(later?.saturating_sub(earlier?).as_secs_f64() / (approx(wall_ns.max(1)) / 1e9))
         };
         let pressure = |i: usize| share(after.pressure[i], before.pressure[i]);
-        let others = self.others(before, after, workers.groups);
+        let others = self.others(before, after, workers.groups, workers.parties);
         Noise {
             steal_share: steal_share(before.cpu, after.cpu),
             off_cpu_share: (workers.wall_ns > 0)
@@ -148,13 +150,14 @@ impl Watch {
     }
 
     /// What each process used that is neither ours nor the kernel's, as a share of one CPU, with its name. Those of
-    /// the process groups `own` are ours too. `None` in less time than the kernel's ticks can tell; never more together
-    /// than the machine has.
+    /// the process groups `own` are ours too, and `parties` and their children belong to the test. `None` in less time
+    /// than the kernel's ticks can tell; never more together than the machine has.
     pub(crate) fn others<'a>(
         &self,
         before: &Snapshot,
         after: &'a Snapshot,
         own: &[u32],
+        parties: &[u32],
     ) -> Option<Vec<(f64, &'a str)>> {
         let (earlier, later) = (before.processes.as_ref()?, after.processes.as_ref()?);
         let wall_ns = after.monotonic.saturating_sub(before.monotonic);
@@ -166,6 +169,8 @@ impl Watch {
                 && process.pid != supervisor
                 && process.parent != supervisor
                 && !own.contains(&process.group)
+                && !parties.contains(&process.pid)
+                && !parties.contains(&process.parent)
         };
         let used = used_between(earlier, later, foreign);
         let cpus = before.cpu.zip(after.cpu).map(|(then, now)| {

@@ -12,11 +12,11 @@ pub use sets::Set;
 
 use crate::profile::{Copies, Profile};
 use crate::soak::{self, SoakError};
-use crate::workload::{StandIn, Workload};
+use crate::workload::{OnStandIn, StandIn, Workload};
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
 use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
-use model::spec::TestDef;
+use model::spec::{MetricDef, TestDef};
 use model::units::Nanos;
 
 /// What the user asked for.
@@ -184,13 +184,21 @@ pub fn resolve(
             .map_err(|bad| sets::bad_value(request, catalog, choice, &params, bad))?;
         let supported =
             no_disk.map_or_else(|| workload.supported(&params, host), |why| Err(why.clone()));
-        if let Err(why) = supported {
-            leave_out(&mut dropped, choice.entry.test.name.to_owned(), why);
-            continue;
-        }
+        let stand_in = request.stand_in.as_ref();
+        let on = || stand_in.map_or(Ok(None), |own| workload.on_stand_in(&params, own));
+        let on_stand_in = match supported.and_then(|()| on()) {
+            Ok(on_stand_in) => on_stand_in,
+            Err(why) => {
+                leave_out(&mut dropped, choice.entry.test.name.to_owned(), why);
+                continue;
+            }
+        };
         for copies in concurrencies(request, choice, host) {
             let mut case = planned(choice.entry, &params, copies, request.passes, host);
-            case.ground = workload.ground(&params, host, request.stand_in.as_ref());
+            if let Some(on_stand_in) = &on_stand_in {
+                put_on(&mut case, on_stand_in);
+            }
+            case.ground = workload.ground(&params, host, stand_in);
             case.needs = workload
                 .needs(&params)
                 .map(|need| needs::metric(&need, copies));
@@ -419,6 +427,23 @@ fn planned(
     case
 }
 
+/// The case as it is on what stands in for what it would make itself.
+fn put_on(case: &mut PlannedCase, on: &OnStandIn) {
+    let (pictures, metrics) = split(&on.metrics);
+    case.title.clone_from(&on.title);
+    case.headline.clone_from(&on.headline);
+    (case.pictures, case.metrics) = (pictures, metrics);
+    case.shape = on.shape;
+    case.on_disk = on.on_disk;
+    case.allocates = on.allocates;
+}
+
+/// Metrics as a plan has them: those that are pictures, and the others.
+fn split(yields: &[&'static MetricDef]) -> (Vec<PlannedMetric>, Vec<PlannedMetric>) {
+    let planned = yields.iter().copied().map(PlannedMetric::of);
+    planned.partition(|metric| metric.role.is_picture())
+}
+
 /// A case of this workload under a name of its own.
 pub fn planned_case(
     workload: &dyn Workload,
@@ -428,10 +453,7 @@ pub fn planned_case(
 ) -> PlannedCase {
     let spec = workload.spec();
     let shape = workload.shape_of(params, id.copies);
-    let yields = workload.metrics(params).into_iter();
-    let (pictures, metrics) = yields
-        .map(PlannedMetric::of)
-        .partition(|metric| metric.role.is_picture());
+    let (pictures, metrics) = split(&workload.metrics(params));
     PlannedCase {
         id,
         title: title.to_owned(),

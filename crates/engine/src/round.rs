@@ -161,8 +161,10 @@ pub(crate) fn execute(
         Ok((reports, snapshots)) => {
             if let Some((before, after)) = snapshots {
                 let sum = |of: fn(&CopyReport) -> u64| reports.iter().map(of).sum();
+                let parties: Vec<u32> = reports.iter().filter_map(|copy| copy.party).collect();
                 let workers = Workers {
                     groups: &crew.groups,
+                    parties: &parties,
                     cpu_ns: sum(|copy| copy.record.user.0 + copy.record.system.0),
                     voluntary_switches: sum(|copy| copy.detail.voluntary_switches),
                     involuntary_switches: sum(|copy| copy.detail.involuntary_switches),

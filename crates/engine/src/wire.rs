@@ -71,6 +71,8 @@ pub(crate) struct CopyReport {
     /// Operations whose latency was too long to be recorded.
     pub(crate) too_long: u64,
     pub(crate) notes: Vec<String>,
+    /// The process that works for the test and is none of ours.
+    pub(crate) party: Option<u32>,
     /// Why a value was not reported, by quantity.
     pub(crate) missing: BTreeMap<String, String>,
 }
@@ -86,6 +88,7 @@ impl Default for CopyReport {
             played_windows: Vec::new(),
             too_long: 0,
             notes: Vec::new(),
+            party: None,
             missing: BTreeMap::new(),
         }
     }

@@ -193,6 +193,7 @@ fn report(work_per_op: f64, counted: Counted, finish: Finish, cpu: Option<u32>) 
         windows: counted.windows,
         played_windows: finish.windows,
         notes: finish.notes,
+        party: finish.party,
         missing: finish.missing,
     }
 }

@@ -133,6 +133,16 @@ pub trait Workload: Sync {
         None
     }
 
+    /// What differs of a case where `stand_in` is in the place of what it would make itself; `None` where nothing does.
+    /// The error says why it cannot be done there. Asked once, when the plan is made.
+    fn on_stand_in(
+        &self,
+        _params: &Params,
+        _stand_in: &StandIn,
+    ) -> Result<Option<OnStandIn>, String> {
+        Ok(None)
+    }
+
     /// Directories beside that of the run in which it works. The run makes a marked directory of its own in each of
     /// them, and what is there is not touched: [`Place::run_dir_at`].
     fn anchors(&self, _params: &Params) -> Vec<PathBuf> {
@@ -175,6 +185,23 @@ pub struct Writes {
     pub per_round: Bytes,
     /// True where rounds write as much as the storage takes while they last.
     pub throughout: bool,
+}
+
+/// What a case is where something stands in for what it would make itself, such as a server for its own database.
+#[derive(Clone, Debug)]
+pub struct OnStandIn {
+    /// In the place of the test's own.
+    pub title: String,
+    /// In the place of [`Workload::headline`].
+    pub headline: Option<Headline>,
+    /// In the place of [`Workload::metrics`].
+    pub metrics: Vec<&'static MetricDef>,
+    /// In the place of [`Workload::shape`].
+    pub shape: Shape,
+    /// In the place of the spec's: whether its figures depend on the disk that the run's directory is on.
+    pub on_disk: bool,
+    /// In the place of [`Workload::allocates`].
+    pub allocates: bool,
 }
 
 /// What a case takes from another one.
@@ -331,6 +358,9 @@ pub struct Finish {
     pub series: BTreeMap<String, Series>,
     /// What the reader must know to read the figures rightly: a sentence in English for each.
     pub notes: Vec<String>,
+    /// The process on this machine whose children, and itself, work for the test and are none of ours, such as a server:
+    /// they disturb nobody.
+    pub party: Option<u32>,
     /// What a storage job did, where that is more than the metrics tell.
     pub job: Option<Box<Report>>,
     /// Why the copy did not do all of its work, where it did not; everything else is what it did until then.

@@ -1,4 +1,4 @@
-//! What a run works on beside its own directory: a device or a file that the user, or a job of theirs, names.
+//! What a run works on beside its own directory: a device, a file or a server that the user, or a job of theirs, names.
 //!
 //! It is no parameter of a test: the same test on two disks is what a comparison of the disks is made of. So it is kept
 //! with the plan, and told as a difference of set-up.
@@ -21,6 +21,8 @@ pub enum NamedKind {
     Load,
     /// A regular file that a program of a job writes to: nothing of it is measured.
     Output,
+    /// A server, by its address: without what opens it, such as a password.
+    Server,
 }
 
 impl fmt::Display for NamedKind {
@@ -30,16 +32,17 @@ impl fmt::Display for NamedKind {
             Self::File => "file",
             Self::Load => "load file",
             Self::Output => "output",
+            Self::Server => "server",
         })
     }
 }
 
-/// A device or file that a run works on, as it was when the plan was made.
+/// A device, file or server that a run works on, as it was when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
-    /// Absolute; links are not followed.
+    /// Absolute; links are not followed. Of a server its address.
     pub path: String,
-    /// Device or file.
+    /// What it is.
     pub kind: NamedKind,
     /// True where it stands in for the run's own test file in every test that has one; false where a single job
     /// names it.

@@ -20,6 +20,7 @@ pub mod memory;
 pub mod mounts;
 pub mod name;
 pub mod owned;
+pub mod peer;
 pub mod priority;
 pub mod probe;
 pub mod process;

@@ -29,6 +29,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+/// Variables that may hold a password: no worker inherits them, nor what it starts.
+pub const SECRET_VARIABLES: [&str; 2] = ["KURABE_DB_URL", "PGPASSWORD"];
+
 /// A running worker.
 #[derive(Debug)]
 pub struct Worker {
@@ -76,6 +79,9 @@ impl Worker {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        for secret in SECRET_VARIABLES {
+            command.env_remove(secret);
+        }
         // SAFETY: between fork and exec the closure makes only async-signal-safe calls and does not allocate.
         unsafe { command.pre_exec(move || leash(parent, &handles)) };
         let mut child = command.spawn()?;

@@ -4,7 +4,7 @@ use engine::workload::Workload;
 
 mod arrivals;
 mod cpu;
-mod db;
+pub mod db;
 mod first_write;
 pub mod fs;
 mod memory;

@@ -38,8 +38,7 @@ impl ConsentArgs {
             erase: self.yes_erase.clone(),
             overwrite: self.overwrite_file.clone(),
             dir_of_others: self.others.dir_of_others,
-            // Programs are those of fio's jobs, and of no other command, nor of a run that goes on.
-            executes: false,
+            ..Consent::default()
         }
     }
 }

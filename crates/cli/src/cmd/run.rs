@@ -11,14 +11,19 @@ use crate::kind::Kind;
 use crate::new_run;
 use crate::planned;
 use crate::resume;
+use crate::server;
 use crate::session::{self, Ready};
 use engine::resolve::Request;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
-    let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let quiet = args.session.quiet;
+    let server = server::named(&args.server)?;
+    let consent = server::consent(args.session.consent(), server.as_ref());
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
-        resume::ready(context, name, Kind::Run, &consent)?
+        let ready = resume::ready(context, name, Kind::Run, &consent)?;
+        server::same(&ready.runs, server.as_ref())?;
+        ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
         let what = what(args);
@@ -27,7 +32,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
             no_disk: new_run::no_disk(&args.new, &dir)?,
             ..request(what, args)
         };
-        let run = new_run::prepare(dir, &args.new, &request)?;
+        let run = new_run::prepare_on(server.as_ref(), dir, &args.new, &request)?;
         if let Some(plan) = dry_run {
             return planned::show(context, &[run], plan, &consent);
         }

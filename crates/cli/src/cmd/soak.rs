@@ -13,20 +13,25 @@ use crate::new_run;
 use crate::output;
 use crate::planned;
 use crate::resume;
+use crate::server;
 use crate::session::{self, Ready};
 use engine::resolve::Request;
 use engine::soak::{WINDOW, Wanted};
 use model::plan::Plan;
 
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
-    let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let quiet = args.session.quiet;
+    let server = server::named(&args.server)?;
+    let consent = server::consent(args.session.consent(), server.as_ref());
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
-        resume::ready(context, name, Kind::Soak, &consent)?
+        let ready = resume::ready(context, name, Kind::Soak, &consent)?;
+        server::same(&ready.runs, server.as_ref())?;
+        ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
         let dir = Directory::look(args.new.dir.as_deref(), directory::OPTION, &consent)?;
-        let run = new_run::prepare(dir, &args.new, &request(args))?;
+        let run = new_run::prepare_on(server.as_ref(), dir, &args.new, &request(args))?;
         warn_of_shortness(&run.plan);
         if let Some(plan) = dry_run {
             return planned::show(context, &[run], plan, &consent);

@@ -32,6 +32,7 @@ mod lost;
 mod memory;
 mod offers;
 mod owned;
+mod postgres;
 mod profiles;
 mod reports;
 mod root;

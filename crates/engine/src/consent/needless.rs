@@ -19,6 +19,12 @@ pub(super) fn refuse_needless(wanted: &[Touch], consent: &Consent) -> Result<(),
             });
         }
     }
+    if consent.db_allow_existing && !touched(NamedKind::Server, &|_| true) {
+        return Err(Refusal::Needless {
+            option: "--db-allow-existing",
+            word: "a database".to_owned(),
+        });
+    }
     for named in &consent.overwrite {
         let absolute = std::path::absolute(named).unwrap_or_default();
         let by_name = |path: &Path| path == absolute;

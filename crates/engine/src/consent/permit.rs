@@ -1,8 +1,9 @@
-//! Leave to open one file or device, as it travels to the workers, and the opening itself.
+//! Leave to open one file, device or server, as it travels to the workers, and the opening itself.
 
 use super::mark::{self, Mark};
 use super::{Refusal, Touch, plain_file};
 use crate::erase;
+use crate::secret::Secret;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -28,6 +29,13 @@ pub(super) enum Seen {
         inode: u64,
         /// The run's name in the mark of a file of ours.
         run: Option<String>,
+    },
+    /// A server.
+    Server {
+        /// What opens it, where that takes anything.
+        secret: Option<Secret>,
+        /// Whether tables of others may be in the database.
+        allow_existing: bool,
     },
 }
 
@@ -131,8 +139,21 @@ impl Permit {
         match &self.seen {
             Seen::Device { size_bytes, .. } => Some(*size_bytes),
             Seen::Erasable(permit) => Some(permit.size_bytes()),
-            Seen::File { .. } => None,
+            Seen::File { .. } | Seen::Server { .. } => None,
         }
+    }
+
+    /// What opens the server, where that takes anything.
+    pub const fn secret(&self) -> Option<&Secret> {
+        match &self.seen {
+            Seen::Server { secret, .. } => secret.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether the user agreed that tables of others are in the database.
+    pub const fn allows_existing(&self) -> bool {
+        matches!(self.seen, Seen::Server { allow_existing, .. } if allow_existing)
     }
 
     /// Opens it, after a look at what is there now.
@@ -144,6 +165,7 @@ impl Permit {
                 Err(Refusal::NoPermit(self.path.clone()))
             }
             Seen::File { .. } => self.open_file(access),
+            Seen::Server { .. } => Err(Refusal::unfit(&self.path, "it is a server and no file")),
         }
     }
 

@@ -56,6 +56,14 @@ pub(crate) struct Behind {
 pub(crate) fn behind(tree: &Tree, path: &Path, kind: NamedKind) -> Behind {
     let why =
         |error: std::io::Error| format!("look at `{}`: {}", path.display(), error_name(&error));
+    if kind == NamedKind::Server {
+        let why = || "the storage of a server is its own affair".to_owned();
+        return Behind {
+            size: Fact::Missing(why()),
+            devices: Fact::Missing(why()),
+            serial: Fact::Missing(why()),
+        };
+    }
     if kind != NamedKind::Device {
         let mounts = mounts::read(tree).map_err(|error| error.to_string());
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());

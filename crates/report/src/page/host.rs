@@ -220,7 +220,9 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
             let what = match named.kind {
                 NamedKind::Load => lang.pick("load file", "負荷ファイル"),
                 NamedKind::Output => lang.pick("output", "出力"),
-                NamedKind::Device | NamedKind::File => lang.pick("works on", "測定対象"),
+                NamedKind::Device | NamedKind::File | NamedKind::Server => {
+                    lang.pick("works on", "測定対象")
+                }
             };
             (what.to_owned(), joined(parts))
         })

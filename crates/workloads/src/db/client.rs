@@ -95,6 +95,12 @@ const WAIT_NS_MOST: u64 = 10_000_000;
 /// A transaction that could not begin for so long will not: latencies end at 60 s.
 const GIVE_UP_NS: u64 = 50_000_000_000;
 
+/// What a statement that changes one row is to answer: none, where another one may have come in its place.
+fn changed_rows<S: Session>(answer: Answer) -> (u64, u64) {
+    let least = u64::from(!S::ROWS_MAY_BE_GONE);
+    (answer.rows.clamp(least, 1), 0)
+}
+
 impl<S: Session> Client<S> {
     /// The client of this number, which is not connected yet.
     pub(super) fn new(
@@ -158,12 +164,17 @@ impl<S: Session> Client<S> {
             // Two equal texts of 110 random digits are not to be expected.
             Step::Distinct => (Statement::Distinct { first: id, last }, texts(in_range)),
             Step::UpdateIndex => {
-                self.pending.index_updates += 1;
-                (Statement::UpdateIndex { id }, (1, 0))
+                let changed = self
+                    .session
+                    .execute(table, &Statement::UpdateIndex { id })?;
+                self.pending.index_updates += changed.rows;
+                return self.check(step, changed, changed_rows::<S>(changed));
             }
             Step::UpdateNonIndex => {
                 let c = self.c.renew(&mut self.rng);
-                (Statement::UpdateNonIndex { c, id }, (1, 0))
+                let statement = Statement::UpdateNonIndex { c, id };
+                let changed = self.session.execute(table, &statement)?;
+                return self.check(step, changed, changed_rows::<S>(changed));
             }
             Step::Delete => {
                 let gone = self.session.execute(table, &Statement::Delete { id })?;
@@ -172,8 +183,8 @@ impl<S: Session> Client<S> {
             }
             Step::Replace => {
                 let gone = self.session.execute(table, &Statement::Delete { id })?;
-                self.check(step, gone, (1, 0))?;
-                self.pending.deleted += 1;
+                self.check(step, gone, changed_rows::<S>(gone))?;
+                self.pending.deleted += gone.rows;
                 return self.insert(step, table, Some(id));
             }
             Step::Append => return self.insert(step, table, None),

@@ -1,5 +1,7 @@
 //! What one transaction of each test is made of: the statements of sysbench 1.0, in its order and as often.
 
+use super::statement::Kind;
+
 /// A group of statements that one transaction makes on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -30,6 +32,22 @@ impl Step {
         match self {
             Self::Replace => 2,
             _ => 1,
+        }
+    }
+
+    /// The statements that it makes.
+    const fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Point => &[Kind::Point],
+            Self::Range => &[Kind::Range],
+            Self::Sum => &[Kind::Sum],
+            Self::Ordered => &[Kind::Ordered],
+            Self::Distinct => &[Kind::Distinct],
+            Self::UpdateIndex => &[Kind::UpdateIndex],
+            Self::UpdateNonIndex => &[Kind::UpdateNonIndex],
+            Self::Replace => &[Kind::Delete, Kind::Insert],
+            Self::Delete => &[Kind::Delete],
+            Self::Append => &[Kind::Append],
         }
     }
 
@@ -136,6 +154,13 @@ impl Mix {
     /// Whether it changes anything.
     pub(super) fn writes(&self) -> bool {
         self.steps.iter().any(|(step, _)| !step.reads())
+    }
+
+    /// Whether one of its steps makes such a statement.
+    pub(super) fn needs(&self, kind: Kind) -> bool {
+        self.steps
+            .iter()
+            .any(|(step, _)| step.kinds().contains(&kind))
     }
 
     /// Whether it makes such a step.

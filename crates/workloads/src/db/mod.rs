@@ -1,13 +1,16 @@
 //! Family `db`: what a database does with transactions, and how many clients it takes at the same time.
 //!
 //! The parts of a test know no driver: [`statement`] says what is asked, [`mix`] what a transaction is made of,
-//! [`rows`] which rows, [`client`] carries transactions out, and a [`session::Session`] is all that a driver has to be.
-//! The first one is the SQLite inside of this program ([`sqlite`]).
+//! [`rows`] which rows, [`client`] carries transactions out, and a [`session::Session`] is all that a driver has to be:
+//! the SQLite inside of this program ([`sqlite`]), or a PostgreSQL server ([`postgres`]) at an [`address`].
 
+pub mod address;
 mod check;
 mod client;
 mod mix;
 mod oltp;
+mod password_file;
+mod postgres;
 mod rows;
 mod session;
 mod spec;
@@ -15,8 +18,10 @@ mod sqlite;
 mod statement;
 mod tables;
 mod text;
+mod under;
 
 pub(crate) use oltp::OLTP;
+pub use password_file::password_in;
 
 #[cfg(test)]
 mod tests;

@@ -1,31 +1,34 @@
-//! `db.oltp`: sysbench's OLTP tests on the SQLite inside of this program: clients that each carry out one transaction
-//! after the other on one database file.
+//! `db.oltp`: sysbench's OLTP tests: clients that each carry out one transaction after the other, on the SQLite inside of
+//! this program or on a server that stands in for it.
 //!
-//! Each round works on a copy of tables that were made once, and what is in them afterwards is what its committed
-//! transactions say, or the round fails.
+//! On SQLite each round works on a copy of tables that were made once. On a server there is one set of tables, which is
+//! made anew where a round before has changed it and it is small.
 
-use super::check;
 use super::client::{Changes, Client, Counts, Setting, Shared};
 use super::mix::Mix;
+use super::postgres;
 use super::rows::Rows;
 use super::session::{RETRIES_MAX, Session};
-use super::spec::{SPEC, SYNCHRONOUS};
+use super::spec::{SERVER_CPU, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
 use super::sqlite::Sqlite;
-use super::tables::{self, Held, Tables};
+use super::tables::{self, Tables};
+use super::under::{OfFile, OfServer, Under};
 use crate::sysbench::{Threads, Timing};
+use engine::consent::Touch;
 use engine::recorder::Recorder;
 use engine::workload::{
-    BadValue, Body, ErrandKind, Finish, Place, StandIn, Told, WorkError, Workload, Writes,
+    BadValue, Body, ErrandKind, Finish, OnStandIn, Place, StandIn, Told, WorkError, Workload,
+    Writes,
 };
 use model::ground::{Ground, GroundKind};
 use model::headline::{Headline, Topic};
 use model::host::HostFacts;
+use model::named::NamedKind;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -43,9 +46,6 @@ const AT_MOST: Nanos = Nanos::from_secs(600);
 
 /// What a round connects and forgets before it measures: every connection has a cache of its own, which is empty.
 const WARMUP: Nanos = Nanos::from_millis(300);
-
-/// Databases up to this size are gone through page by page after each round.
-const QUICK_CHECK_MAX: u64 = 64 << 20;
 
 fn at(bytes: Bytes, per_s: u64) -> Nanos {
     let nanos = u128::from(bytes.0) * 1_000_000_000 / u128::from(per_s);
@@ -117,6 +117,56 @@ impl Workload for Oltp {
         Mix::of(params.text("mix")).writes()
     }
 
+    fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
+        let server = server_of(stand_in).map(|server| Touch {
+            path: server.path.clone(),
+            kind: NamedKind::Server,
+            // The tables are made and dropped there whatever the test does with them.
+            writes: true,
+            creates: true,
+        });
+        server.into_iter().collect()
+    }
+
+    /// A server is as durable as it is set, and says so in the notes: a test that is called by SQLite's word for
+    /// something else is none of it.
+    fn on_stand_in(
+        &self,
+        params: &Params,
+        stand_in: &StandIn,
+    ) -> Result<Option<OnStandIn>, String> {
+        if server_of(Some(stand_in)).is_none() {
+            return Ok(None);
+        }
+        if params.text("synchronous") != SYNCHRONOUS[0] {
+            return Err(
+                "`synchronous` is SQLite's: a server is as durable as its own settings say"
+                    .to_owned(),
+            );
+        }
+        let mix = Mix::of(params.text("mix"));
+        let headline = Headline::named(Topic::Database, "PostgreSQL OLTP").beside("lat_ns_mean");
+        Ok(Some(OnStandIn {
+            title: format!(
+                "PostgreSQL, sysbench OLTP {}: {} rows, durable as the server is set",
+                mix.word.replace('_', "-"),
+                params.text("rows")
+            ),
+            headline: (mix.word == "read_write").then_some(headline),
+            metrics: self
+                .metrics(params)
+                .into_iter()
+                .chain([&SERVER_CPU_TIME])
+                .collect(),
+            shape: Shape {
+                settle: Settle::None,
+                ..self.shape(params)
+            },
+            on_disk: false,
+            allocates: false,
+        }))
+    }
+
     fn ground(&self, params: &Params, _: &HostFacts, _: Option<&StandIn>) -> Option<Ground> {
         let tables = Tables::of(params);
         let bytes = tables.bytes();
@@ -137,6 +187,15 @@ impl Workload for Oltp {
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<Told, WorkError> {
         let tables = Tables::of(params);
+        if let Some(server) = server_of(place.stand_in.as_ref()) {
+            return match errand {
+                ErrandKind::Make => postgres::make(&tables, place, server, tell),
+                ErrandKind::Check => postgres::check(&tables, place, server),
+                ErrandKind::Remove => {
+                    postgres::remove(&tables, place, server).map(|()| Told::default())
+                }
+            };
+        }
         match errand {
             ErrandKind::Make => tables::make(&tables, place, tell),
             ErrandKind::Check => Ok(tables::check(&tables, place)),
@@ -147,29 +206,45 @@ impl Workload for Oltp {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.check_params(params)?;
         let tables = Tables::of(params);
+        let mix = Mix::of(params.text("mix"));
+        let setting = Setting {
+            mix,
+            rows: Rows::new(tables.choice, tables.size),
+            tables: tables.number,
+            table_size: tables.size,
+            range_size: u32::try_from(params.count("range_size")).unwrap_or(u32::MAX),
+        };
+        let copies = place.copies.max(1) as usize;
+        if let Some(server) = server_of(place.stand_in.as_ref()) {
+            let (server, before) = postgres::stand_on(&tables, place, server, mix)?;
+            let clients = (0..copies).map(|_| server.client(mix, tables.number));
+            let clients = clients.collect::<Result<Vec<_>, _>>()?;
+            let under = OfServer::new(server, tables, before)?;
+            let under = Under::Server(Box::new(under));
+            return Ok(Box::new(Testing::start(clients, setting, place, under)?));
+        }
         let (path, before) = tables::fresh(&tables, place)?;
         let session = Sqlite {
             path: path.clone(),
             tables: tables.number,
             synchronous: durability(params),
         };
-        let setting = Setting {
-            mix: Mix::of(params.text("mix")),
-            rows: Rows::new(tables.choice, tables.size),
-            tables: tables.number,
-            table_size: tables.size,
-            range_size: u32::try_from(params.count("range_size")).unwrap_or(u32::MAX),
-        };
-        let file = OfFile {
+        let under = Under::File(OfFile {
             path,
             tables,
             before,
             in_memory: sys::probe::file_system(&place.dir)
                 .ok()
                 .and_then(sys::probe::FileSystem::in_memory),
-        };
-        Ok(Box::new(Testing::start(&session, setting, place, file)?))
+        });
+        let sessions = vec![session; copies];
+        Ok(Box::new(Testing::start(sessions, setting, place, under)?))
     }
+}
+
+/// What stands in for the database of the test's own, where that is a server.
+fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
+    stand_in.filter(|named| named.kind == NamedKind::Server)
 }
 
 /// The shortest measured part.
@@ -179,42 +254,6 @@ fn durability(params: &Params) -> &'static str {
     let asked = params.text("synchronous");
     let found = SYNCHRONOUS.iter().find(|word| **word == asked);
     found.copied().unwrap_or(SYNCHRONOUS[0])
-}
-
-/// What a round began with.
-struct OfFile {
-    path: PathBuf,
-    tables: Tables,
-    before: Held,
-    /// The kind of a file system that is memory.
-    in_memory: Option<&'static str>,
-}
-
-impl OfFile {
-    /// What is wrong with it, now that its transactions have made these changes.
-    fn check(&self, mix: &Mix, changes: &Changes) -> Result<(), WorkError> {
-        let shown = self.path.display();
-        let look_at = |error| WorkError::failed("look at", self.path.display(), error);
-        let after = tables::survey(&self.path, self.tables.number).map_err(look_at)?;
-        let mut wrong = check::wrong(mix, &self.before, changes, &after);
-        if wrong.is_none() && self.tables.bytes().0 <= QUICK_CHECK_MAX {
-            wrong = tables::damage(&self.path).map_err(look_at)?;
-        }
-        match wrong {
-            None => Ok(()),
-            Some(what) => Err(WorkError::Wrong(format!("`{shown}`: {what}"))),
-        }
-    }
-}
-
-impl OfFile {
-    /// What must be said of where it lies.
-    fn note(&self) -> Option<String> {
-        let kind = self.in_memory?;
-        Some(format!(
-            "the database is in memory ({kind}): nothing is on a disk after a commit"
-        ))
-    }
 }
 
 /// Tries that ended with each code, and transactions that were committed.
@@ -229,25 +268,27 @@ struct Testing<S: Session> {
     counts: Vec<Arc<Counts>>,
     shared: Arc<Shared>,
     mix: &'static Mix,
-    file: OfFile,
+    under: Under,
     /// When the measured part began.
     began: Seen,
     /// Transactions of the measured part.
     ops: u64,
 }
 
-impl<S: Session + Clone> Testing<S> {
+impl<S: Session> Testing<S> {
+    /// Starts a thread for each of the sessions.
     fn start(
-        session: &S,
+        sessions: Vec<S>,
         setting: Setting,
         place: &Place,
-        file: OfFile,
+        under: Under,
     ) -> Result<Self, WorkError> {
         let counts: Vec<Arc<Counts>> = (0..place.copies.max(1)).map(|_| Arc::default()).collect();
         let shared: Arc<Shared> = Arc::default();
+        let mut sessions = sessions.into_iter();
         let make = |number: u32| {
             Client::new(
-                session.clone(),
+                sessions.next().expect("there is one for each copy"),
                 setting,
                 Arc::clone(&shared),
                 Arc::clone(&counts[number as usize]),
@@ -259,7 +300,7 @@ impl<S: Session + Clone> Testing<S> {
             counts,
             shared,
             mix: setting.mix,
-            file,
+            under,
             began: Seen::default(),
             ops: 0,
         })
@@ -296,13 +337,15 @@ impl<S: Session> Body for Testing<S> {
         self.threads.measured_part_begins();
         self.began = self.seen();
         self.ops = 0;
+        self.under.measured_part_begins();
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
+        let server_cpu = self.under.server_cpu_ns();
         self.threads.end().map_err(|error| self.told(error))?;
         let all = self.threads.all();
         let changes = all.fold(Changes::default(), |sum, client| sum.plus(client.changes()));
-        self.file.check(self.mix, &changes)?;
+        self.under.check(self.mix, &changes)?;
         let now = self.seen();
         let committed = (now.committed - self.began.committed).max(1);
         let retries: [u64; RETRIES_MAX] =
@@ -315,16 +358,28 @@ impl<S: Session> Body for Testing<S> {
                 approx(retries.iter().sum()) / approx(committed),
             ),
         ];
-        Ok(Finish {
+        let mut finish = Finish {
             reported: reported
                 .map(|(name, value)| (name.to_owned(), value))
                 .into(),
             latencies: self.threads.latencies(),
             notes: unusual::<S>(&retries, committed)
-                .chain(self.file.note())
+                .chain(self.under.notes())
                 .collect(),
+            party: self.under.party(),
             ..Finish::default()
-        })
+        };
+        match server_cpu {
+            Some(Ok(used)) => {
+                let each = used / approx(self.ops.max(1));
+                finish.reported.insert(SERVER_CPU.to_owned(), each);
+            }
+            Some(Err(why)) => {
+                finish.missing.insert(SERVER_CPU.to_owned(), why);
+            }
+            None => {}
+        }
+        Ok(finish)
     }
 }
 

@@ -14,6 +14,10 @@ pub(super) trait Session: Send + 'static {
     /// Names of the codes after which a transaction is tried again; the first is the usual one.
     const RETRIES: [&'static str; RETRIES_MAX];
 
+    /// Whether a statement that changes a row may find that another transaction has put a new one in its place
+    /// meanwhile, and so concern none.
+    const ROWS_MAY_BE_GONE: bool;
+
     /// Connects, and prepares every statement.
     fn connect(&mut self) -> Result<(), SessionError>;
 

@@ -161,19 +161,10 @@ fn with<T>(
     })
 }
 
-/// What is done to a database, in words of a message.
-const fn operation(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Point | Kind::Range | Kind::Sum | Kind::Ordered | Kind::Distinct => "select from",
-        Kind::UpdateIndex | Kind::UpdateNonIndex => "update a row of",
-        Kind::Delete => "delete a row from",
-        Kind::Insert | Kind::Append => "insert a row into",
-    }
-}
-
 impl Session for Sqlite {
     const RETRIES: [&'static str; RETRIES_MAX] =
         ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_BUSY_SNAPSHOT"];
+    const ROWS_MAY_BE_GONE: bool = false;
 
     fn connect(&mut self) -> Result<(), SessionError> {
         let open = Open::new(self).map_err(told("open"))?;
@@ -195,7 +186,7 @@ impl Session for Sqlite {
 
     #[inline]
     fn execute(&mut self, table: u32, statement: &Statement<'_>) -> Result<Answer, SessionError> {
-        with(operation(statement.kind()), |open| {
+        with(statement.kind().operation(), |open| {
             open.execute(table, statement)
         })
     }

@@ -62,6 +62,18 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// What is done to a database, in words of a message.
+    pub(super) const fn operation(self) -> &'static str {
+        match self {
+            Self::Point | Self::Range | Self::Sum | Self::Ordered | Self::Distinct => "select from",
+            Self::UpdateIndex | Self::UpdateNonIndex => "update a row of",
+            Self::Delete => "delete a row from",
+            Self::Insert | Self::Append => "insert a row into",
+        }
+    }
+}
+
 /// The name of a table by its number, from 0: `sbtest1` is the first.
 pub(super) fn name(table: u32) -> String {
     format!("sbtest{}", table + 1)

@@ -48,6 +48,19 @@ pub(super) struct Held {
     pub(super) last: i64,
 }
 
+impl Held {
+    /// What is in further tables beside what was seen before.
+    pub(super) fn both(before: Option<Self>, more: Self) -> Self {
+        let Some(before) = before else { return more };
+        Self {
+            rows: before.rows + more.rows,
+            sum_k: before.sum_k + more.sum_k,
+            first: before.first.min(more.first),
+            last: before.last.max(more.last),
+        }
+    }
+}
+
 impl Tables {
     /// Those of the parameters.
     pub(super) fn of(params: &Params) -> Self {
@@ -169,7 +182,7 @@ fn look(path: &Path) -> Result<Connection, Error> {
 /// Counts and adds up what is in the tables.
 pub(super) fn survey(path: &Path, tables: u32) -> Result<Held, Error> {
     let connection = look(path)?;
-    let mut all = Held::default();
+    let mut all = None;
     for table in 0..tables {
         let sql = format!(
             "SELECT count(*), coalesce(sum(k), 0), coalesce(min(id), 0), coalesce(max(id), 0) FROM {}",
@@ -183,18 +196,9 @@ pub(super) fn survey(path: &Path, tables: u32) -> Result<Held, Error> {
                 last: row.get(3)?,
             })
         })?;
-        all = Held {
-            rows: all.rows + of_table.rows,
-            sum_k: all.sum_k + of_table.sum_k,
-            first: if table == 0 {
-                of_table.first
-            } else {
-                all.first.min(of_table.first)
-            },
-            last: all.last.max(of_table.last),
-        };
+        all = Some(Held::both(all, of_table));
     }
-    Ok(all)
+    Ok(all.unwrap_or_default())
 }
 
 /// What SQLite finds wrong with its own structures; `None` where that is nothing.

@@ -153,6 +153,8 @@ pub(super) fn on(job: Job, stand_in: Option<&StandIn>) -> Job {
                 path: path.clone(),
                 create: false,
             },
+            // It has no files.
+            NamedKind::Server => return job,
         },
         _ => return job,
     };

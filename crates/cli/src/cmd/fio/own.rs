@@ -81,6 +81,7 @@ impl Own {
             overwrite: self.overwrite.iter().map(PathBuf::from).collect(),
             dir_of_others: self.dir_of_others,
             executes: self.allow_exec,
+            ..Consent::default()
         }
     }
 

@@ -218,7 +218,8 @@ impl Workload for Dbench {
     }
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        let named = stand_in.filter(|_| params.text(LOAD) != OWN);
+        let named = stand_in.filter(|named| named.kind != NamedKind::Server);
+        let named = named.filter(|_| params.text(LOAD) != OWN);
         let touch = named.map(|file| Touch {
             path: file.path.clone(),
             kind: NamedKind::Load,

@@ -1,0 +1,34 @@
+//! The options that name a database server. They are typed again with `--resume`, as consent is: what opens a server is
+//! kept nowhere.
+
+use clap::Args as ClapArgs;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Which server, and what may be there.
+#[derive(Default, ClapArgs)]
+pub(crate) struct ServerArgs {
+    /// Let db.* tests work on this PostgreSQL server in place of SQLite, such as postgres://user@host:5432/db or
+    /// 'postgres:///db?host=/run/postgresql'; a password comes from ~/.pgpass, PGPASSFILE or KURABE_DB_URL
+    // Not parsed by clap, which would print a refused value with the password in it.
+    #[arg(help_heading = "What and where", long, value_name = "URL")]
+    pub(crate) db: Option<OsString>,
+    /// Read that address, which may hold a password, from this file, which only its owner may read
+    #[arg(
+        help_heading = "What and where",
+        long,
+        value_name = "FILE",
+        conflicts_with = "db"
+    )]
+    pub(crate) db_file: Option<PathBuf>,
+    /// Work in a database that holds tables of others, which stay as they are
+    #[arg(help_heading = super::consent::CONSENT, long)]
+    pub(crate) db_allow_existing: bool,
+}
+
+impl std::fmt::Debug for ServerArgs {
+    /// Without the address, in which a password may have been typed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerArgs").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,218 @@
+//! The database server that a run works on: its address, which is kept with the run, and what opens it, which is not.
+//!
+//! The address comes from `--db`, `--db-file` or `KURABE_DB_URL`, in this order. A password on the command line is refused:
+//! everybody on the machine sees it there. Where none is given it is looked for where libpq looks.
+
+use crate::args::ServerArgs;
+use crate::exit::{Exit, failure};
+use crate::output;
+use engine::consent::Consent;
+use engine::secret::Secret;
+use engine::workload::StandIn;
+use model::named::NamedKind;
+use model::record::Run;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use workloads::db::address::{Address, Typed};
+use workloads::db::password_in;
+
+/// The variable that may hold an address with a password. No worker inherits it.
+const VARIABLE: &str = "KURABE_DB_URL";
+
+/// Longer than any address, and than files of passwords get.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Others who may read or write a file, in its mode.
+const OTHERS: u32 = 0o077;
+
+/// Where passwords are kept.
+const KEEP: &str = "keep the password in ~/.pgpass (mode 600), or the address with it in `KURABE_DB_URL` or in a file \
+                    for `--db-file FILE`";
+
+/// A server as the user named it.
+pub(crate) struct Server {
+    address: Address,
+    secret: Option<Secret>,
+    allow_existing: bool,
+    /// Where nobody typed it for this command, it need not concern every test.
+    is_ambient: bool,
+}
+
+/// The server that the user named, where any is.
+pub(crate) fn named(args: &ServerArgs) -> anyhow::Result<Option<Server>> {
+    let typed = |text: &str, from: &str| {
+        Address::read(text.trim(), user().as_deref())
+            .map_err(|why| failure(Exit::Usage, format!("read the address {from}: {why}"), None))
+    };
+    let variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let (found, is_ambient) = if let Some(url) = &args.db {
+        let found = typed(&text_of(url, "behind `--db`")?, "behind `--db`")?;
+        if found.password.is_some() {
+            let what = "use the password in the address behind `--db`: everybody on this machine can read command lines";
+            return Err(failure(Exit::Usage, what, Some(KEEP)));
+        }
+        (found, false)
+    } else if let Some(file) = &args.db_file {
+        (
+            typed(&first_line(file)?, &format!("in `{}`", file.display()))?,
+            false,
+        )
+    } else if let Some(url) = variable {
+        let from = format!("in `{VARIABLE}`");
+        (typed(&text_of(&url, &from)?, &from)?, true)
+    } else if args.db_allow_existing {
+        let hint = "name the server with `--db URL`";
+        return Err(failure(
+            Exit::Usage,
+            "`--db-allow-existing`: no server is named",
+            Some(hint),
+        ));
+    } else {
+        return Ok(None);
+    };
+    let Typed { address, password } = found;
+    let secret = match password {
+        Some(password) => Some(password),
+        None => in_password_file(&address),
+    };
+    Ok(Some(Server {
+        address,
+        secret: secret.map(Secret::new),
+        allow_existing: args.db_allow_existing,
+        is_ambient,
+    }))
+}
+
+impl Server {
+    /// What stands in for the databases of tests.
+    pub(crate) fn stand_in(&self) -> StandIn {
+        StandIn {
+            path: PathBuf::from(self.address.to_string()),
+            kind: NamedKind::Server,
+        }
+    }
+
+    /// Whether it was named for this command.
+    pub(crate) const fn is_typed(&self) -> bool {
+        !self.is_ambient
+    }
+}
+
+/// The consent with what opens the server.
+pub(crate) fn consent(consent: Consent, server: Option<&Server>) -> Consent {
+    let Some(server) = server else { return consent };
+    let path = server.stand_in().path;
+    Consent {
+        secrets: server
+            .secret
+            .clone()
+            .map(|secret| (path, secret))
+            .into_iter()
+            .collect(),
+        db_allow_existing: server.allow_existing,
+        ..consent
+    }
+}
+
+/// Refuses to go on with a run of a server that was not named again, or of another one.
+pub(crate) fn same(runs: &[Run], server: Option<&Server>) -> anyhow::Result<()> {
+    let mut all = runs.iter().flat_map(|run| &run.plan.named);
+    let kept = all
+        .find(|named| named.kind == NamedKind::Server)
+        .map(|named| &named.path);
+    let now = server.map(|server| server.address.to_string());
+    match (kept, now) {
+        (Some(kept), Some(now)) if *kept == now => Ok(()),
+        (Some(kept), now) => {
+            let now = now.map_or_else(String::new, |now| format!(", and not on `{now}`"));
+            let hint = format!("name it again: `--db '{kept}'`");
+            let what = format!("go on with a run that works on `{kept}`{now}");
+            Err(failure(Exit::Usage, what, Some(&hint)))
+        }
+        (None, Some(now)) if server.is_some_and(Server::is_typed) => {
+            let what = format!("use `{now}`: the run works on no server");
+            Err(failure(Exit::Usage, what, None))
+        }
+        (None, _) => Ok(()),
+    }
+}
+
+/// A text of the user's; what is no Unicode is not shown.
+fn text_of(value: &OsStr, from: &str) -> anyhow::Result<String> {
+    let text = value.to_str().map(str::to_owned);
+    text.ok_or_else(|| {
+        failure(
+            Exit::Usage,
+            format!("read the address {from}: it is not UTF-8"),
+            None,
+        )
+    })
+}
+
+/// The first line of a file that nobody else may read.
+fn first_line(path: &Path) -> anyhow::Result<String> {
+    let shown = path.display();
+    let refused = |why: &str, hint: Option<&str>| {
+        failure(
+            Exit::Usage,
+            format!("read the address in `{shown}`: {why}"),
+            hint,
+        )
+    };
+    let (text, mode) = read(path).map_err(|error| refused(&error.to_string(), None))?;
+    if mode & OTHERS != 0 {
+        let hint = format!("`chmod 600 {shown}`");
+        return Err(refused(
+            &format!("others may read it (mode {:o})", mode & 0o777),
+            Some(&hint),
+        ));
+    }
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.next().ok_or_else(|| refused("it is empty", None))?;
+    Ok(line.to_owned())
+}
+
+/// A regular file and its mode, of one handle.
+fn read(path: &Path) -> std::io::Result<(String, u32)> {
+    let found = std::fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(std::io::Error::other("it is no regular file"));
+    }
+    let file = File::open(path)?;
+    let mode = file.metadata()?.mode();
+    let mut text = String::new();
+    file.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok((text, mode))
+}
+
+/// The password in the file where libpq looks, which is left alone where others may read it, as there.
+fn in_password_file(address: &Address) -> Option<String> {
+    let own = std::env::var_os("PGPASSFILE").filter(|path| !path.is_empty());
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".pgpass"));
+    let path = own.map(PathBuf::from).or_else(home)?;
+    let (text, mode) = read(&path).ok()?;
+    if mode & OTHERS != 0 {
+        output::say(&format!(
+            "warning: `{}` is not read: others may read it (mode {:o})\nhint: `chmod 600 {}`",
+            path.display(),
+            mode & 0o777,
+            path.display()
+        ));
+        return None;
+    }
+    password_in(&text, address)
+}
+
+/// The name of the user who runs this, by whom an address without a user is meant.
+fn user() -> Option<String> {
+    let own = std::fs::metadata("/proc/self").ok()?.uid().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == own).then(|| name.to_owned())
+    })
+}

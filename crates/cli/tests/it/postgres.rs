@@ -1,0 +1,532 @@
+//! Runs on a PostgreSQL server of the test's own: on a Unix socket and loopback, in a directory that goes with it.
+//!
+//! Where no PostgreSQL is installed each test says that it was skipped, by its name.
+
+use crate::bed::{Bed, eventually, program};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// No file, output or process of ours may show it.
+const PASSWORD: &str = "h.nter2-Kn0bbly";
+
+/// A server.
+struct Server {
+    dir: TempDir,
+    bin: PathBuf,
+    port: u16,
+}
+
+/// Where a distribution puts what a server needs.
+fn bin() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let mut bins: Vec<PathBuf> = versions
+        .flatten()
+        .map(|one| one.path().join("bin"))
+        .collect();
+    bins.retain(|bin| bin.join("initdb").is_file() && bin.join("pg_ctl").is_file());
+    bins.sort();
+    bins.pop()
+}
+
+/// As somebody who is not root, whom the server does not serve.
+fn as_server(name: &Path) -> Command {
+    if !is_root() {
+        return program(&name.to_string_lossy());
+    }
+    let mut command = program("runuser");
+    command.args(["-u", "postgres", "--"]).arg(name);
+    command
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+#[track_caller]
+fn well(command: &mut Command) -> String {
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(
+        done.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    said
+}
+
+/// The user of the system by whose name a distribution runs servers.
+fn postgres() -> Option<(u32, u32)> {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let line = users
+        .lines()
+        .find(|line| line.starts_with("postgres:"))?
+        .to_owned();
+    let mut ids = line.split(':').skip(2).map(|id| id.parse().unwrap());
+    Some((ids.next()?, ids.next()?))
+}
+
+impl Server {
+    /// Starts one with these further settings; `None`, with a word, where none is installed.
+    fn start(test: &str, settings: &[&str]) -> Option<Self> {
+        let user = if is_root() {
+            postgres().map(Some)
+        } else {
+            Some(None)
+        };
+        let (Some(bin), Some(user)) = (bin(), user) else {
+            eprintln!("skipped: {test}: no PostgreSQL");
+            return None;
+        };
+        let dir = tempfile::Builder::new()
+            .prefix("kpg")
+            .tempdir_in("/tmp")
+            .unwrap();
+        let word = dir.path().join("word");
+        std::fs::write(&word, PASSWORD).unwrap();
+        if let Some((uid, gid)) = user {
+            for path in [dir.path(), &word] {
+                chown(path, Some(uid), Some(gid)).unwrap();
+            }
+        }
+        let data = dir.path().join("data");
+        well(
+            as_server(&bin.join("initdb"))
+                .current_dir(dir.path())
+                .args([
+                    "-N",
+                    "-U",
+                    "postgres",
+                    "--auth-local=trust",
+                    "--auth-host=scram-sha-256",
+                ])
+                .arg(format!("--pwfile={}", word.display()))
+                .arg("-D")
+                .arg(&data),
+        );
+        std::fs::remove_file(word).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = port.local_addr().unwrap().port();
+        let mut own = format!(
+            "-p {port} -k {} -c listen_addresses=127.0.0.1",
+            dir.path().display()
+        );
+        for setting in settings {
+            own += &format!(" -c {setting}");
+        }
+        let server = Self { dir, bin, port };
+        let log = server.dir.path().join("log");
+        well(
+            server
+                .ctl()
+                .args(["-w", "-l"])
+                .arg(log)
+                .args(["-o", &own, "start"])
+                .stdout(std::process::Stdio::null()),
+        );
+        server.ask("postgres", "CREATE DATABASE shop");
+        Some(server)
+    }
+
+    fn ctl(&self) -> Command {
+        let mut command = as_server(&self.bin.join("pg_ctl"));
+        command
+            .current_dir(self.dir.path())
+            .arg("-D")
+            .arg(self.dir.path().join("data"));
+        command
+    }
+
+    /// Answers of `psql`, a line each.
+    #[track_caller]
+    fn ask(&self, database: &str, sql: &str) -> String {
+        let mut psql = program(&self.bin.join("psql").to_string_lossy());
+        psql.args([
+            "-XAtq",
+            "-U",
+            "postgres",
+            "-d",
+            database,
+            "-c",
+            sql,
+            "-p",
+            &self.port.to_string(),
+            "-h",
+        ]);
+        well(psql.arg(self.dir.path())).trim().to_owned()
+    }
+
+    fn socket(&self, database: &str) -> String {
+        let dir = self.dir.path().display();
+        format!(
+            "postgres://postgres@/{database}?host={dir}&port={}",
+            self.port
+        )
+    }
+
+    fn loopback(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/shop", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.ctl().args(["-m", "immediate", "stop"]).output();
+    }
+}
+
+/// Two short rounds of a test with a thousand rows.
+fn short<'a>(test: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec![
+        "run",
+        test,
+        "--passes",
+        "2",
+        "--set",
+        "db.*.table_size=1000",
+    ];
+    args.extend(["--set", "db.*.time=500ms"]);
+    args.extend(more);
+    args
+}
+
+#[test]
+fn every_test_works_on_a_server_and_leaves_nothing_there() {
+    let Some(server) = Server::start("every_test_works_on_a_server", &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let url = server.socket("shop");
+    let done = bed
+        .run(&short("db.*", &["--copies", "3", "--db", &url, "--json"]))
+        .code(0);
+    let page: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    let cases = page["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 8, "{cases:#?}");
+    for case in cases {
+        let title = case["title"].as_str().unwrap();
+        assert!(title.starts_with("PostgreSQL, sysbench OLTP "), "{title}");
+        assert!(
+            !title.contains("WAL") && !title.contains("synchronous"),
+            "{title}"
+        );
+        assert_eq!(case["on_disk"], false, "{title}");
+    }
+    assert_eq!(page["named"][0]["path"], url.as_str());
+    assert_eq!(page["named"][0]["kind"], "server");
+    for words in ["PostgreSQL 1", "fsync on", "no disturbance"] {
+        assert!(done.out.contains(words), "{words}");
+    }
+    assert!(!done.out.contains("durability is off"));
+    assert_eq!(
+        server.ask(
+            "shop",
+            "SELECT count(*) FROM pg_class WHERE relname LIKE 'sbtest%'"
+        ),
+        "0"
+    );
+    // The same test without a server is SQLite's.
+    let here = bed.run(&short("db.point-select", &[])).code(0);
+    assert!(here.says("SQLite, sysbench point select"), "{}", here.out);
+}
+
+#[test]
+fn a_test_that_is_called_by_a_word_of_sqlite_is_none_of_a_server() {
+    let bed = Bed::new();
+    let url = "postgres://bob@127.0.0.1:1/shop";
+    bed.run(&short("db.oltp-read-write-normal", &["--db", url]))
+        .code(3)
+        .err_has(&["`synchronous` is SQLite's"]);
+    bed.run(&["run", "os.pipe", "--db", url])
+        .code(2)
+        .err_has(&["no test of this run works on a database server"]);
+}
+
+#[test]
+fn what_is_not_durable_is_said() {
+    let settings = ["fsync=off", "synchronous_commit=off"];
+    let Some(server) = Server::start("what_is_not_durable_is_said", &settings) else {
+        return;
+    };
+    let bed = Bed::new();
+    bed.run(&short("db.update-index", &["--db", &server.socket("shop")]))
+        .code(0)
+        .out_says(&[
+            "fsync off (command line)",
+            "durability is off: fsync is off",
+            "synchronous_commit is off",
+        ]);
+}
+
+#[test]
+fn tables_of_others_are_left_alone() {
+    let Some(server) = Server::start("tables_of_others_are_left_alone", &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let url = server.socket("shop");
+    server.ask(
+        "shop",
+        "CREATE TABLE orders (id int); INSERT INTO orders VALUES (7)",
+    );
+    let args = short("db.point-select", &["--db", &url]);
+    let refused = bed.run(&args);
+    assert_ne!(refused.code, Some(0), "{refused:#?}");
+    let all = format!("{}{}", refused.out, refused.err);
+    assert!(
+        all.contains("public.orders") && all.contains("--db-allow-existing"),
+        "{all}"
+    );
+    let allowed = [args.clone(), vec!["--db-allow-existing"]].concat();
+    bed.run(&allowed).code(0);
+    assert_eq!(server.ask("shop", "SELECT id FROM orders"), "7");
+    // A table of our name is theirs as long as it does not carry our mark.
+    server.ask(
+        "shop",
+        "CREATE TABLE sbtest1 (id int); COMMENT ON TABLE sbtest1 IS 'mine'",
+    );
+    let refused = bed.run(&allowed);
+    assert_ne!(refused.code, Some(0), "{refused:#?}");
+    assert!(
+        format!("{}{}", refused.out, refused.err).contains("none of kurabe's"),
+        "{refused:#?}"
+    );
+    let left = "SELECT obj_description('sbtest1'::regclass, 'pg_class')";
+    assert_eq!(server.ask("shop", left), "mine");
+    // What a killed run left is ours.
+    server.ask("shop", "COMMENT ON TABLE sbtest1 IS 'kurabe: being made'");
+    bed.run(&allowed).code(0);
+    assert_eq!(
+        server.ask("shop", "SELECT to_regclass('sbtest1') IS NULL"),
+        "t"
+    );
+    // Consent for a database that the run does not touch is a slip of the hand.
+    bed.run(&["run", "os.pipe", "--db-allow-existing"])
+        .code(2)
+        .err_has(&["no server is named"]);
+}
+
+#[test]
+fn what_keeps_us_out_is_one_error_with_a_hint() {
+    let Some(server) = Server::start(
+        "what_keeps_us_out",
+        &["max_connections=6", "superuser_reserved_connections=0"],
+    ) else {
+        return;
+    };
+    let bed = Bed::new();
+    let check = |url: &str, more: &[&str], words: &[&str]| {
+        let args = [short("db.point-select", &["--db", url]), more.to_vec()].concat();
+        let done = bed.run(&args);
+        assert_ne!(done.code, Some(0), "{done:#?}");
+        let all = format!("{}{}", done.out, done.err);
+        let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in words {
+            assert!(all.contains(word), "`{word}` is not in {all}");
+        }
+    };
+    check(&server.socket("none"), &[], &["3D000", "createdb"]);
+    check(
+        &server.loopback(),
+        &[],
+        &["the server asks for a password", ".pgpass"],
+    );
+    let nobody = server.socket("shop").replace("//postgres@", "//nobody@");
+    check(&nobody, &[], &["28000"]);
+    check(
+        "postgres://postgres@127.0.0.1:1/shop",
+        &[],
+        &["Connection refused", "listen_addresses"],
+    );
+    check(
+        "postgres://db.example.org/shop",
+        &[],
+        &["`db.example.org` is not looked up"],
+    );
+    check(
+        &server.socket("shop"),
+        &["--copies", "16"],
+        &["53300", "max_connections"],
+    );
+    server.ask(
+        "shop",
+        "CREATE ROLE weak LOGIN; REVOKE CREATE ON SCHEMA public FROM public",
+    );
+    let weak = server.socket("shop").replace("//postgres@", "//weak@");
+    check(&weak, &[], &["42501", "GRANT CREATE"]);
+    server.ask(
+        "shop",
+        "ALTER DATABASE shop SET default_transaction_read_only = on",
+    );
+    check(
+        &server.socket("shop"),
+        &[],
+        &["25006", "default_transaction_read_only"],
+    );
+}
+
+#[test]
+fn a_password_is_shown_nowhere() {
+    let Some(server) = Server::start("a_password_is_shown_nowhere", &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let url = server.loopback();
+    let with = url.replace("postgres@", &format!("postgres:{PASSWORD}@"));
+    // On the command line it is refused, whatever else is wrong with the address.
+    for url in [
+        &with,
+        &format!("{with}?sslmode=require"),
+        &format!("{with}?nonsense=1"),
+        &format!("{with}%zz"),
+    ] {
+        let done = bed.run(&["run", "db.point-select", "--db", url]).code(2);
+        assert!(!format!("{done:?}").contains(PASSWORD), "{done:#?}");
+    }
+    bed.run(&["run", "db.point-select", "--db", &with])
+        .code(2)
+        .err_has(&[".pgpass", "KURABE_DB_URL"]);
+    // From each of the places where it may stand.
+    let pass = bed.path().join("pass");
+    std::fs::write(&pass, format!("127.0.0.1:*:*:postgres:{PASSWORD}\n")).unwrap();
+    let set = |path: &Path, mode| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap()
+    };
+    set(&pass, 0o644);
+    let args = short("db.point-select", &["--db", &url]);
+    let done = bed
+        .command(&args)
+        .env("PGPASSFILE", &pass)
+        .output()
+        .unwrap();
+    assert!(
+        String::from_utf8_lossy(&done.stderr).contains("others may read it"),
+        "{done:?}"
+    );
+    set(&pass, 0o600);
+    let done = bed
+        .command(&args)
+        .env("PGPASSFILE", &pass)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    std::fs::write(&pass, format!("{with}\n")).unwrap();
+    let by_file = short("db.point-select", &["--db-file", "pass"]);
+    bed.run(&by_file).code(0);
+    set(&pass, 0o640);
+    bed.run(&by_file)
+        .code(2)
+        .err_has(&["others may read it", "chmod 600"]);
+    std::fs::remove_file(&pass).unwrap();
+    // And of a run that goes on, nothing of it is in a worker's environment or command line.
+    let args = [
+        "run",
+        "db.oltp-read-write",
+        "--passes",
+        "4",
+        "--set",
+        "db.*.table_size=1000",
+    ];
+    let child = bed
+        .command(&args)
+        .env("KURABE_DB_URL", &with)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let workers = || {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let of_ours = |path: &PathBuf| {
+            let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+            let parent = stat
+                .rsplit(") ")
+                .next()
+                .and_then(|rest| rest.split(' ').nth(1).map(str::to_owned));
+            parent.is_some_and(|parent| parent == child.id().to_string())
+        };
+        let found: Vec<PathBuf> = all.map(|entry| entry.path()).filter(of_ours).collect();
+        found
+    };
+    eventually(60, || {
+        for worker in workers() {
+            let read = |name: &str| std::fs::read(worker.join(name)).unwrap_or_default();
+            let (line, environment) = (read("cmdline"), read("environ"));
+            if !line.windows(8).any(|part| part == b"__worker") || environment.is_empty() {
+                continue;
+            }
+            for bytes in [line, environment] {
+                let shows = |secret: &[u8]| bytes.windows(secret.len()).any(|part| part == secret);
+                assert!(
+                    !shows(PASSWORD.as_bytes()),
+                    "{}",
+                    String::from_utf8_lossy(&bytes)
+                );
+            }
+            return true;
+        }
+        false
+    });
+    let done = child.wait_with_output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let shown = format!(
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
+    assert!(!shown.contains(PASSWORD) && shown.contains(&url), "{shown}");
+    // Nor in what is kept, or exported.
+    bed.run(&["export", "latest", "-o", "run.kurabe"]);
+    for entry in std::fs::read_dir(bed.path()).unwrap().flatten() {
+        let bytes = std::fs::read(entry.path()).unwrap_or_default();
+        let shows = bytes
+            .windows(PASSWORD.len())
+            .any(|part| part == PASSWORD.as_bytes());
+        assert!(!shows, "{}", entry.path().display());
+    }
+}
+
+#[test]
+fn a_run_goes_on_where_its_server_is_named_again() {
+    let Some(server) = Server::start("a_run_goes_on_where_its_server_is_named_again", &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let url = server.socket("shop");
+    let args = [
+        "run",
+        "db.point-select",
+        "--passes",
+        "60",
+        "--set",
+        "db.*.table_size=1000",
+        "--db",
+        &url,
+    ];
+    let mut child = bed.start(&args);
+    let has_rounds = || {
+        bed.listed()
+            .first()
+            .is_some_and(|run| run["rounds"].as_u64().unwrap_or(0) > 1)
+    };
+    eventually(60, has_rounds);
+    crate::bed::signal(&child, "-KILL");
+    child.wait().unwrap();
+    bed.run(&["run", "--resume", "latest"])
+        .code(2)
+        .err_has(&["works on `postgres://", "name it again"]);
+    let other = server.socket("postgres");
+    bed.run(&["run", "--resume", "latest", "--db", &other])
+        .code(2)
+        .err_has(&["and not on"]);
+    let mut child = bed.start(&["run", "--resume", "latest", "--db", &url]);
+    let before = bed.listed()[0]["rounds"].as_u64();
+    eventually(60, || bed.listed()[0]["rounds"].as_u64() > before);
+    crate::bed::signal(&child, "-INT");
+    child.wait().unwrap();
+    assert_eq!(
+        server.ask("shop", "SELECT to_regclass('sbtest1') IS NULL"),
+        "t"
+    );
+}

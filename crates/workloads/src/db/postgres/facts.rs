@@ -1,0 +1,178 @@
+//! What a server says of itself that decides a figure: its version and settings with their source, and in words what
+//! makes a commit less than durable.
+
+use super::tables::Server;
+use crate::db::statement::name;
+use engine::workload::WorkError;
+
+/// What is asked for. Durability first, then what transactions wait for, then memory and the log.
+const SETTINGS: [&str; 14] = [
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_sync_method",
+    "wal_level",
+    "synchronous_standby_names",
+    "default_transaction_isolation",
+    "deadlock_timeout",
+    "shared_buffers",
+    "max_wal_size",
+    "checkpoint_timeout",
+    "max_connections",
+    "autovacuum",
+    "jit",
+];
+
+/// A setting as the server tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Setting {
+    name: String,
+    value: String,
+    source: String,
+}
+
+/// What is said of a server with the figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::db) struct Told {
+    /// A sentence each.
+    pub(in crate::db) notes: Vec<String>,
+}
+
+/// Asks the server, and looks at our tables.
+pub(super) fn ask(server: &mut Server, tables: u32) -> Result<Told, WorkError> {
+    const ASK: &str = "ask for the settings of";
+    let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
+    let rows = server.ask(
+        ASK,
+        &format!(
+            "SELECT name, coalesce(current_setting(name, true), ''), source FROM pg_settings WHERE name IN ({names})"
+        ),
+    )?;
+    let settings: Vec<Setting> = rows.into_iter().filter_map(setting).collect();
+    let version = server.ask(ASK, "SELECT current_setting('server_version')")?;
+    let version = version
+        .into_iter()
+        .flatten()
+        .flatten()
+        .next()
+        .unwrap_or_default();
+    let first = name(0);
+    let logged = server.ask(
+        ASK,
+        &format!("SELECT relpersistence FROM pg_class WHERE oid = '{first}'::regclass"),
+    )?;
+    let is_logged = logged.into_iter().flatten().flatten().next().as_deref() == Some("p");
+    let size = (0..tables).map(|table| format!("pg_total_relation_size('{}')", name(table)));
+    let size = size.collect::<Vec<_>>().join(" + ");
+    let size = server.ask(ASK, &format!("SELECT pg_size_pretty(({size})::bigint)"))?;
+    let size = size.into_iter().flatten().flatten().next();
+    let mut notes = vec![described(&version, &settings, size.as_deref())];
+    notes.extend(not_durable(&settings, is_logged));
+    Ok(Told { notes })
+}
+
+fn setting(row: Vec<Option<String>>) -> Option<Setting> {
+    let [name, value, source]: [Option<String>; 3] = row.try_into().ok()?;
+    Some(Setting {
+        name: name?,
+        value: value?,
+        source: source?,
+    })
+}
+
+/// All of it in one sentence, which is the same in every round of a run where nothing was changed.
+fn described(version: &str, settings: &[Setting], size: Option<&str>) -> String {
+    let of = |name: &&str| settings.iter().find(|one| one.name == **name);
+    let told = |name: &&str| match of(name) {
+        None => format!("{name} not told"),
+        Some(one) if one.value.is_empty() => format!("{name} empty"),
+        Some(one) if one.source == "default" => format!("{name} {}", one.value),
+        Some(one) => format!("{name} {} ({})", one.value, one.source),
+    };
+    let all: Vec<String> = SETTINGS.iter().map(|name| told(name)).collect();
+    let size = size.map_or_else(String::new, |size| {
+        format!("; our tables before the round: {size}")
+    });
+    format!(
+        "PostgreSQL {version}, by its own word (pg_settings; with the source where it is not the default): {}{size}",
+        all.join(", ")
+    )
+}
+
+/// What makes a commit less than durable. Source: PostgreSQL's documentation, "Write Ahead Log".
+fn not_durable(settings: &[Setting], is_logged: bool) -> Vec<String> {
+    let is = |name: &str, value: &str| {
+        let mut all = settings.iter();
+        all.any(|one| one.name == name && one.value == value)
+    };
+    let cases = [
+        (
+            is("fsync", "off"),
+            "fsync is off: when the machine crashes the whole database may be lost",
+        ),
+        (
+            is("synchronous_commit", "off"),
+            "synchronous_commit is off: a commit returns before it is on the disk, and the last ones are lost in a crash",
+        ),
+        (
+            is("full_page_writes", "off"),
+            "full_page_writes is off: a page that was half written in a crash stays broken",
+        ),
+        (
+            !is_logged,
+            "the tables are not logged: they are empty after a crash",
+        ),
+    ];
+    let found = cases.into_iter().filter(|(is_so, _)| *is_so);
+    found
+        .map(|(_, words)| format!("durability is off: {words}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str, value: &str, source: &str) -> Setting {
+        Setting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            source: source.to_owned(),
+        }
+    }
+
+    #[test]
+    fn settings_are_told_with_their_source_and_what_is_hidden_is_said_to_be() {
+        let settings = [
+            set("fsync", "on", "default"),
+            set("shared_buffers", "1GB", "configuration file"),
+            set("synchronous_standby_names", "", "default"),
+        ];
+        let text = described("15.18", &settings, Some("2904 kB"));
+        for words in [
+            "PostgreSQL 15.18,",
+            ": fsync on,",
+            "shared_buffers 1GB (configuration file)",
+            "synchronous_standby_names empty",
+            "jit not told",
+            "our tables before the round: 2904 kB",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_durable_is_said() {
+        assert!(not_durable(&[set("fsync", "on", "default")], true).is_empty());
+        for (name, logged) in [
+            ("fsync", true),
+            ("synchronous_commit", true),
+            ("full_page_writes", true),
+            ("jit", false),
+        ] {
+            let told = not_durable(&[set(name, "off", "command line")], logged);
+            assert_eq!(told.len(), 1, "{name}: {told:?}");
+            assert!(told[0].starts_with("durability is off: "), "{told:?}");
+        }
+    }
+}

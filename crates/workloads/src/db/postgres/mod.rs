@@ -1,0 +1,254 @@
+//! A PostgreSQL server, over its own protocol: a connection carries out prepared statements, one after the other.
+//!
+//! Each statement is parsed once for each connection. Then it is bound, executed and synced in one write, and read until
+//! the server is ready again: a round trip for a statement, as sysbench makes it. Parameters and results travel in
+//! binary. sysbench sends its parameters as text and asks for a description of the rows each time; that costs the server
+//! a little more, and is left out (docs/method/database.md).
+
+mod decode;
+mod error;
+mod facts;
+mod login;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub(super) use tables::{Server, check, make, remove, stand_on};
+
+use self::decode::{Code, Columns, Garbage};
+use self::error::Trouble;
+use self::wire::{Done, Wire};
+use super::address::Address;
+use super::mix::Mix;
+use super::session::{RETRIES_MAX, Session, SessionError};
+use super::statement::{Answer, Kind, Statement};
+use bytes::{BufMut, BytesMut};
+use engine::secret::Secret;
+use postgres_protocol::IsNull;
+use postgres_protocol::message::frontend;
+use std::io;
+use std::time::Duration;
+use sys::loops::failure::Failure;
+
+/// A statement that takes longer never ends: latencies end at 60 s, and `deadlock_timeout` is 1 s.
+const STATEMENT_MAX: Duration = Duration::from_secs(50);
+
+/// Codes after which a transaction is tried again: a row of this number is there (two transactions replaced it), a
+/// deadlock, and what a stricter isolation than the default refuses.
+const TRIED_AGAIN: [&[u8; 5]; RETRIES_MAX] = [b"23505", b"40P01", b"40001"];
+
+/// Whether a transaction that ended so is tried again.
+fn is_tried_again(code: Code) -> bool {
+    TRIED_AGAIN.contains(&&code.0)
+}
+
+/// A connection whose statements are prepared.
+#[derive(Debug)]
+pub(super) struct Postgres {
+    wire: Wire,
+    address: String,
+    /// The names of statements, of the first table in the order of [`Kind::ALL`], then of the next one; empty where the
+    /// mix has no use for one.
+    names: Vec<String>,
+}
+
+/// A value of a statement.
+enum Value<'a> {
+    Number(u32),
+    Text(&'a str),
+}
+
+impl Postgres {
+    /// Connects and prepares what the mix needs, before anything is measured: a login takes milliseconds.
+    fn connected(
+        address: &Address,
+        secret: Option<&Secret>,
+        (mix, tables): (&Mix, u32),
+    ) -> Result<Self, Trouble> {
+        let (mut wire, _) = login::log_in(address, secret)?;
+        wire.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
+        let mut names = Vec::new();
+        for table in 0..tables {
+            for kind in Kind::ALL {
+                if !mix.needs(kind) {
+                    names.push(String::new());
+                    continue;
+                }
+                let name = format!("k{table}_{}", kind as u8);
+                let sql = numbered(&kind.sql(table));
+                frontend::parse(&name, &sql, [], &mut wire.out).map_err(Trouble::Io)?;
+                names.push(name);
+            }
+        }
+        frontend::sync(&mut wire.out);
+        wire.send()?;
+        wire.answer(|_| Ok(()))?;
+        Ok(Self {
+            wire,
+            address: address.to_string(),
+            names,
+        })
+    }
+
+    fn carry_out(
+        &mut self,
+        table: u32,
+        statement: &Statement<'_>,
+    ) -> Result<(Answer, Done), Trouble> {
+        let kind = statement.kind();
+        let name = &self.names[table as usize * Kind::ALL.len() + kind as usize];
+        put(&mut self.wire.out, name, statement)?;
+        self.wire.send()?;
+        let mut answer = Answer::default();
+        let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
+        answer.rows = done.rows;
+        Ok((answer, done))
+    }
+
+    /// A statement without parameters and rows.
+    fn simply(&mut self, sql: &str) -> Result<Done, Trouble> {
+        frontend::query(sql, &mut self.wire.out).map_err(Trouble::Io)?;
+        self.wire.send()?;
+        self.wire.answer(|_| Ok(()))
+    }
+}
+
+/// `$1`, `$2`... in the place of `?`.
+fn numbered(sql: &str) -> String {
+    let mut number = 0;
+    sql.chars().fold(String::new(), |mut text, letter| {
+        if letter == '?' {
+            number += 1;
+            text += &format!("${number}");
+        } else {
+            text.push(letter);
+        }
+        text
+    })
+}
+
+/// Bind, Execute and Sync.
+fn put(out: &mut BytesMut, name: &str, statement: &Statement<'_>) -> Result<(), Trouble> {
+    use Value::{Number, Text};
+    match *statement {
+        Statement::Point { id } | Statement::UpdateIndex { id } | Statement::Delete { id } => {
+            bind(out, name, &[Number(id)])
+        }
+        Statement::Range { first, last }
+        | Statement::Sum { first, last }
+        | Statement::Ordered { first, last }
+        | Statement::Distinct { first, last } => bind(out, name, &[Number(first), Number(last)]),
+        Statement::UpdateNonIndex { c, id } => bind(out, name, &[Text(c), Number(id)]),
+        Statement::Insert { id, k, c, pad } => {
+            bind(out, name, &[Number(id), Number(k), Text(c), Text(pad)])
+        }
+        Statement::Append { k, c, pad } => bind(out, name, &[Number(k), Text(c), Text(pad)]),
+    }?;
+    frontend::execute("", 0, out).map_err(Trouble::Io)?;
+    frontend::sync(out);
+    Ok(())
+}
+
+#[inline]
+fn bind(out: &mut BytesMut, name: &str, values: &[Value<'_>]) -> Result<(), Trouble> {
+    /// Of parameters and of results.
+    const BINARY: [i16; 1] = [1];
+    let put = |value: &Value<'_>, out: &mut BytesMut| {
+        match value {
+            Value::Number(number) => out.put_u32(*number),
+            Value::Text(text) => out.put_slice(text.as_bytes()),
+        }
+        Ok(IsNull::No)
+    };
+    frontend::bind("", name, BINARY, values, put, BINARY, out).map_err(|_| Trouble::Garbage)
+}
+
+/// Takes a row in: the bytes of its text without the blanks that CHAR adds, or its number.
+#[inline]
+fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
+    let mut columns = Columns::new(row)?;
+    let value = columns.next()?.unwrap_or_default();
+    if !columns.is_over() {
+        return Err(Garbage);
+    }
+    if kind == Kind::Sum {
+        let number = value.try_into().map_err(|_| Garbage)?;
+        answer.sum += i64::from_be_bytes(number);
+    } else {
+        let blanks = value.iter().rev().take_while(|byte| **byte == b' ').count();
+        answer.bytes += (value.len() - blanks) as u64;
+    }
+    Ok(())
+}
+
+/// What went wrong, for a client.
+fn told(operation: &'static str) -> impl Fn(Trouble) -> SessionError {
+    move |trouble| {
+        SessionError::Fatal(Failure {
+            operation,
+            done: 0,
+            error: io::Error::other(trouble.to_string()),
+        })
+    }
+}
+
+/// A statement that was refused is tried again with its transaction.
+fn or_again(done: Done) -> Result<(), SessionError> {
+    let Some(code) = done.code else { return Ok(()) };
+    let place = TRIED_AGAIN.iter().position(|own| **own == code.0);
+    Err(SessionError::Retry(place.unwrap_or(0)))
+}
+
+impl Session for Postgres {
+    const RETRIES: [&'static str; RETRIES_MAX] = [
+        "23505 (unique violation)",
+        "40P01 (deadlock)",
+        "40001 (serialization failure)",
+    ];
+
+    /// Two transactions that replace the same row: the second one waits, and the row that it waited for is gone. What
+    /// the first one put in its place came after the second statement began.
+    const ROWS_MAY_BE_GONE: bool = true;
+
+    fn connect(&mut self) -> Result<(), SessionError> {
+        Ok(())
+    }
+
+    fn begin(&mut self, _: bool) -> Result<(), SessionError> {
+        const OPERATION: &str = "begin a transaction in";
+        let done = self.simply("BEGIN").map_err(told(OPERATION))?;
+        or_again(done)
+    }
+
+    #[inline]
+    fn execute(&mut self, table: u32, statement: &Statement<'_>) -> Result<Answer, SessionError> {
+        let done = self.carry_out(table, statement);
+        let (answer, done) = done.map_err(told(statement.kind().operation()))?;
+        or_again(done)?;
+        Ok(answer)
+    }
+
+    fn commit(&mut self) -> Result<(), SessionError> {
+        let done = self.simply("COMMIT").map_err(told("commit to"))?;
+        or_again(done)
+    }
+
+    fn rollback(&mut self) -> Result<(), SessionError> {
+        if self.wire.status == b'I' {
+            return Ok(());
+        }
+        let done = self.simply("ROLLBACK").map_err(told("roll back in"))?;
+        or_again(done)
+    }
+
+    fn close(&mut self) {
+        frontend::terminate(&mut self.wire.out);
+        // Who is not there any more needs no farewell.
+        let _ = self.wire.send();
+    }
+
+    fn object(&self) -> String {
+        self.address.clone()
+    }
+}

@@ -1,0 +1,146 @@
+//! Servers that are none, or that want what they should not get. Real ones are in the tests of the binary.
+
+use super::error::Trouble;
+use super::login::log_in;
+use super::{Value, bind, numbered};
+use crate::db::address::{Address, Host};
+use bytes::BytesMut;
+use engine::secret::Secret;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+/// What comes of a login at a server that answers each message of ours with the next of these, and then ends.
+fn at(answers: &[&[u8]], secret: Option<&Secret>) -> (Result<(), Trouble>, Vec<u8>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address {
+        user: "bob".to_owned(),
+        host: Host::Name("127.0.0.1".to_owned()),
+        port: listener.local_addr().unwrap().port(),
+        database: "shop".to_owned(),
+    };
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut heard = Vec::new();
+            for answer in answers {
+                let mut piece = [0; 4096];
+                let read = client.read(&mut piece).unwrap();
+                heard.extend_from_slice(&piece[..read]);
+                client.write_all(answer).unwrap();
+            }
+            // What is left of the client's words would turn the end into a reset.
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            let _ = client.read_to_end(&mut heard);
+            heard
+        });
+        let done = log_in(&address, secret).map(|_| ());
+        (done, server.join().unwrap())
+    })
+}
+
+fn refused(answers: &[&[u8]], secret: Option<&Secret>) -> Trouble {
+    at(answers, secret).0.unwrap_err()
+}
+
+const SASL: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";
+
+#[test]
+fn what_is_no_server_is_an_error_and_no_hang() {
+    assert!(matches!(
+        refused(&[b"HTTP/1.1 400 Bad\r\n"], None),
+        Trouble::Garbage
+    ));
+    assert!(matches!(
+        refused(&[b"R\xff\xff\xff\xff"], None),
+        Trouble::Garbage
+    ));
+    assert!(matches!(
+        refused(&[b"R\0\0\0\x06\0\0"], None),
+        Trouble::Garbage
+    ));
+    assert!(matches!(
+        refused(&[b"R\0\0\0\x08\0\0"], None),
+        Trouble::Ended
+    ));
+    assert!(matches!(refused(&[b""], None), Trouble::Ended));
+    assert!(matches!(
+        refused(&[b"K\0\0\0\x05x"], None),
+        Trouble::Garbage
+    ));
+}
+
+#[test]
+fn errors_of_a_login_are_told_with_what_helps() {
+    let check = |code: &str, is_lasting: bool, hint: &str| {
+        let mut error = format!("E\0\0\0\0SFATAL\0C{code}\0Mno such luck\0\0").into_bytes();
+        error[4] = u8::try_from(error.len() - 1).unwrap();
+        let why = refused(&[&error], None);
+        assert_eq!(why.is_lasting(), is_lasting, "{code}");
+        let told = why.to_string();
+        assert!(
+            told.starts_with(&format!("no such luck ({code})\nhint: ")),
+            "{told}"
+        );
+        assert!(told.contains(hint), "{told}");
+    };
+    check("28P01", true, ".pgpass");
+    check("28000", true, "pg_hba.conf");
+    check("3D000", true, "createdb");
+    check("42501", true, "GRANT");
+    check("53300", false, "max_connections");
+    check("57P01", false, "stops or starts");
+    check("25006", true, "replica");
+}
+
+#[test]
+fn a_password_goes_nowhere_but_where_it_may() {
+    let secret = Secret::new("hunter2".to_owned());
+    for answers in [
+        &[SASL, b"R\0\0\0\x08\0\0\0\0"][..],
+        &[b"R\0\0\0\x0c\0\0\0\x05abcd"],
+    ] {
+        let (done, heard) = at(answers, Some(&secret));
+        assert!(
+            !heard.windows(7).any(|part| part == b"hunter2"),
+            "{answers:?}"
+        );
+        let why = done.unwrap_err();
+        assert!(!format!("{why} {why:?}").contains("hunter2"));
+    }
+    // Who lets us in without an end of the exchange has not shown that he knows it.
+    let why = refused(&[SASL, b"R\0\0\0\x08\0\0\0\0"], Some(&secret));
+    assert!(matches!(why, Trouble::Proof(_)), "{why}");
+    assert!(matches!(refused(&[SASL], None), Trouble::NoPassword));
+    assert!(matches!(
+        refused(&[b"R\0\0\0\x08\0\0\0\x03"], None),
+        Trouble::NoPassword
+    ));
+    assert!(matches!(
+        refused(&[b"R\0\0\0\x08\0\0\0\x07"], None),
+        Trouble::Login(_)
+    ));
+}
+
+#[test]
+fn a_server_does_not_get_our_cpu() {
+    let secret = Secret::new("hunter2".to_owned());
+    let many = b"R\0\0\0\x1f\0\0\0\x0br=x,s=eA==,i=4000000000";
+    let why = refused(&[SASL, many], Some(&secret));
+    assert!(
+        matches!(&why, Trouble::Login(what) if what.contains("million")),
+        "{why}"
+    );
+}
+
+#[test]
+fn statements_are_numbered_and_bound_in_binary() {
+    assert_eq!(
+        numbered("UPDATE t SET c=? WHERE id=?"),
+        "UPDATE t SET c=$1 WHERE id=$2"
+    );
+    let mut out = BytesMut::new();
+    bind(&mut out, "k", &[Value::Number(258), Value::Text("ab")]).unwrap();
+    let expected =
+        b"B\0\0\0\x1f\0k\0\0\x01\0\x01\0\x02\0\0\0\x04\0\0\x01\x02\0\0\0\x02ab\0\x01\0\x01";
+    assert_eq!(&out[..], expected);
+}
