@@ -34,7 +34,6 @@ use hold::Held;
 use mark::Mark;
 use model::named::{Named, NamedKind};
 use model::plan::Plan;
-use needless::refuse_needless;
 use permit::Seen;
 use programs::programs;
 use std::collections::BTreeMap;
@@ -425,7 +424,7 @@ fn look_at_all(
     consent: &Consent,
     known: Known<'_>,
 ) -> Result<(Granted, Vec<(Placed, Decided)>), Refusal> {
-    refuse_needless(&wanted, consent)?;
+    needless::refuse(&wanted, consent)?;
     let mut places = Places::default();
     let mut granted = Granted::default();
     let mut looked = Vec::new();

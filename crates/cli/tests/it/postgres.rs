@@ -70,6 +70,7 @@ fn postgres() -> Option<(u32, u32)> {
 
 impl Server {
     /// Starts one with these further settings; `None`, with a word, where none is installed.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let user = if is_root() {
             postgres().map(Some)
@@ -107,14 +108,18 @@ impl Server {
                 .arg(&data),
         );
         std::fs::remove_file(word).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
+        // Free again once the listener is gone.
+        let port = {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().port()
+        };
         let mut own = format!(
             "-p {port} -k {} -c listen_addresses=127.0.0.1",
             dir.path().display()
         );
         for setting in settings {
-            own += &format!(" -c {setting}");
+            own.push_str(" -c ");
+            own.push_str(setting);
         }
         let server = Self { dir, bin, port };
         let log = server.dir.path().join("log");
@@ -203,7 +208,8 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
         .run(&short("db.*", &["--copies", "3", "--db", &url, "--json"]))
         .code(0);
     let page: serde_json::Value = serde_json::from_str(&done.out).unwrap();
-    let cases = page["cases"].as_array().unwrap();
+    let plan = &page["run"]["plan"];
+    let cases = plan["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 8, "{cases:#?}");
     for case in cases {
         let title = case["title"].as_str().unwrap();
@@ -214,8 +220,8 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
         );
         assert_eq!(case["on_disk"], false, "{title}");
     }
-    assert_eq!(page["named"][0]["path"], url.as_str());
-    assert_eq!(page["named"][0]["kind"], "server");
+    assert_eq!(plan["named"][0]["path"], url.as_str());
+    assert_eq!(plan["named"][0]["kind"], "server");
     for words in ["PostgreSQL 1", "fsync on", "no disturbance"] {
         assert!(done.out.contains(words), "{words}");
     }
@@ -228,8 +234,9 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
         "0"
     );
     // The same test without a server is SQLite's.
-    let here = bed.run(&short("db.point-select", &[])).code(0);
-    assert!(here.says("SQLite, sysbench point select"), "{}", here.out);
+    bed.run(&short("db.point-select", &["--json"]))
+        .code(0)
+        .out_has(&["SQLite, sysbench point select"]);
 }
 
 #[test]
@@ -392,7 +399,7 @@ fn a_password_is_shown_nowhere() {
     let pass = bed.path().join("pass");
     std::fs::write(&pass, format!("127.0.0.1:*:*:postgres:{PASSWORD}\n")).unwrap();
     let set = |path: &Path, mode| {
-        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap()
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     };
     set(&pass, 0o644);
     let args = short("db.point-select", &["--db", &url]);

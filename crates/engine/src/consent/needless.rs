@@ -1,4 +1,4 @@
-//! Consent that is not needed.
+//! Consent that was given for nothing.
 
 use super::{Consent, Refusal, Touch};
 use crate::erase;
@@ -6,7 +6,7 @@ use model::named::NamedKind;
 use std::path::Path;
 
 /// Consent for what the run does not touch is a slip of the hand, and nobody knows what was meant.
-pub(super) fn refuse_needless(wanted: &[Touch], consent: &Consent) -> Result<(), Refusal> {
+pub(super) fn refuse(wanted: &[Touch], consent: &Consent) -> Result<(), Refusal> {
     let touched = |kind: NamedKind, names: &dyn Fn(&Path) -> bool| {
         let mut own = wanted.iter().filter(|touch| touch.kind == kind);
         own.any(|touch| names(&touch.path))

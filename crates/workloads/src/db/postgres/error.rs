@@ -103,6 +103,10 @@ fn connect_hint(error: &io::Error) -> &'static str {
 }
 
 /// What helps against an error of the server. Source: PostgreSQL's documentation, "PostgreSQL Error Codes".
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the words of an error have a reference to its fields"
+)]
 fn hint(code: &Code) -> &'static str {
     match &code.0 {
         b"28P01" => {

@@ -1,7 +1,7 @@
 //! What a server says of itself that decides a figure: its version and settings with their source, and in words what
 //! makes a commit less than durable.
 
-use super::tables::Server;
+use super::server::Server;
 use crate::db::statement::name;
 use engine::workload::WorkError;
 
@@ -89,7 +89,7 @@ fn described(version: &str, settings: &[Setting], size: Option<&str>) -> String 
         Some(one) if one.source == "default" => format!("{name} {}", one.value),
         Some(one) => format!("{name} {} ({})", one.value, one.source),
     };
-    let all: Vec<String> = SETTINGS.iter().map(|name| told(name)).collect();
+    let all: Vec<String> = SETTINGS.iter().map(told).collect();
     let size = size.map_or_else(String::new, |size| {
         format!("; our tables before the round: {size}")
     });

@@ -9,12 +9,14 @@ mod decode;
 mod error;
 mod facts;
 mod login;
+mod server;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-pub(super) use tables::{Server, check, make, remove, stand_on};
+pub(super) use server::Server;
+pub(super) use tables::{check, make, remove, stand_on};
 
 use self::decode::{Code, Columns, Garbage};
 use self::error::Trouble;
@@ -116,14 +118,12 @@ impl Postgres {
 
 /// `$1`, `$2`... in the place of `?`.
 fn numbered(sql: &str) -> String {
-    let mut number = 0;
-    sql.chars().fold(String::new(), |mut text, letter| {
-        if letter == '?' {
-            number += 1;
-            text += &format!("${number}");
-        } else {
-            text.push(letter);
-        }
+    use std::fmt::Write as _;
+    let mut parts = sql.split('?');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.zip(1..).fold(first, |mut text, (part, number)| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "${number}{part}");
         text
     })
 }
