@@ -19,6 +19,7 @@ pub mod loops;
 pub mod memory;
 pub mod mounts;
 pub mod name;
+pub mod names;
 pub mod owned;
 pub mod peer;
 pub mod priority;

@@ -255,8 +255,8 @@ pub fn error_name(error: &io::Error) -> String {
         .map_or_else(|| error.to_string(), |(_, name)| (*name).to_owned())
 }
 
-/// The error numbers that opening, reading and probing really give.
-const ERRORS: [(libc::c_int, &str); 24] = [
+/// The error numbers that opening, reading, probing and asking another machine really give.
+const ERRORS: [(libc::c_int, &str); 31] = [
     (libc::EPERM, "EPERM"),
     (libc::ENOENT, "ENOENT"),
     (libc::ESRCH, "ESRCH"),
@@ -281,6 +281,13 @@ const ERRORS: [(libc::c_int, &str); 24] = [
     (libc::EOPNOTSUPP, "EOPNOTSUPP"),
     (libc::ESTALE, "ESTALE"),
     (libc::EDQUOT, "EDQUOT"),
+    (libc::EAFNOSUPPORT, "EAFNOSUPPORT"),
+    (libc::EADDRNOTAVAIL, "EADDRNOTAVAIL"),
+    (libc::ENETUNREACH, "ENETUNREACH"),
+    (libc::EHOSTUNREACH, "EHOSTUNREACH"),
+    (libc::ECONNREFUSED, "ECONNREFUSED"),
+    (libc::ECONNRESET, "ECONNRESET"),
+    (libc::ETIMEDOUT, "ETIMEDOUT"),
 ];
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::decode::{self, Code, Garbage};
 use std::io;
+use sys::names::NamesError;
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -10,11 +11,8 @@ pub(super) enum Trouble {
     #[error("{error}{hint}", error = .0, hint = connect_hint(.0))]
     Connect(io::Error),
     /// The name of a host.
-    #[error(
-        "the name `{0}` is not looked up: this program knows numbers and `localhost`\nhint: write the host's address, \
-         such as 192.0.2.7 or [2001:db8::7]"
-    )]
-    Name(String),
+    #[error("{0}")]
+    Name(NamesError),
     /// A read or write.
     #[error("{0}")]
     Io(io::Error),
@@ -66,6 +64,7 @@ impl Trouble {
     /// Whether another try a moment later would come to the same.
     pub(super) const fn is_lasting(&self) -> bool {
         match self {
+            Self::Name(NamesError::Unanswered { .. }) => false,
             Self::Name(_) | Self::Login(_) | Self::NoPassword | Self::Proof(_) => true,
             Self::Told { code, .. } => matches!(
                 &code.0,

@@ -9,10 +9,11 @@ use super::error::Trouble;
 use crate::db::address::{Address, Host, socket_in};
 use bytes::BytesMut;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
+use sys::names::addresses;
 
 /// Being let in may take this long.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -57,19 +58,6 @@ pub(super) struct Done {
     pub(super) code: Option<Code>,
 }
 
-/// Where a host listens. Names are not looked up: the static C library finds none without files that are not there.
-pub(super) fn address(host: &str, port: u16) -> Result<Vec<SocketAddr>, Trouble> {
-    if host == "localhost" {
-        let both = [
-            IpAddr::V6(Ipv6Addr::LOCALHOST),
-            IpAddr::V4(Ipv4Addr::LOCALHOST),
-        ];
-        return Ok(both.map(|ip| SocketAddr::new(ip, port)).into());
-    }
-    let ip: IpAddr = host.parse().map_err(|_| Trouble::Name(host.to_owned()))?;
-    Ok(vec![SocketAddr::new(ip, port)])
-}
-
 fn connected(to: &Address) -> Result<Socket, Trouble> {
     let refused = Trouble::Connect;
     match &to.host {
@@ -78,7 +66,7 @@ fn connected(to: &Address) -> Result<Socket, Trouble> {
             .map_err(refused),
         Host::Name(name) => {
             let mut last = io::ErrorKind::NotFound.into();
-            for place in address(name, to.port)? {
+            for place in addresses(name, to.port, CONNECT_MAX).map_err(Trouble::Name)? {
                 match TcpStream::connect_timeout(&place, CONNECT_MAX) {
                     Ok(stream) => {
                         stream.set_nodelay(true).map_err(refused)?;
@@ -335,20 +323,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_localhost_are_addresses_and_names_are_not() {
-        let check = |host: &str, expected: &[&str]| {
-            let found = address(host, 7).unwrap();
-            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-            assert_eq!(found, expected, "{host}");
+    fn what_is_no_host_is_told_before_anybody_is_asked() {
+        let to = Address {
+            host: Host::Name("db..example".to_owned()),
+            ..Address::default()
         };
-        check("localhost", &["[::1]:7", "127.0.0.1:7"]);
-        check("10.1.2.3", &["10.1.2.3:7"]);
-        check("::1", &["[::1]:7"]);
-        let why = address("db.example.org", 7).unwrap_err().to_string();
-        assert!(
-            why.contains("`db.example.org`") && why.contains("hint: "),
-            "{why}"
-        );
+        let why = connected(&to).unwrap_err();
+        assert!(why.is_lasting(), "{why}");
+        let why = why.to_string();
+        assert!(why.contains("`db..example`") && why.contains("hint: "), "{why}");
     }
 
     proptest! {
