@@ -325,8 +325,10 @@ mod tests {
     #[test]
     fn what_is_no_host_is_told_before_anybody_is_asked() {
         let to = Address {
+            user: "bob".to_owned(),
             host: Host::Name("db..example".to_owned()),
-            ..Address::default()
+            port: 5432,
+            database: "shop".to_owned(),
         };
         let why = connected(&to).unwrap_err();
         assert!(why.is_lasting(), "{why}");
