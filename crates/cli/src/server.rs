@@ -1,7 +1,7 @@
 //! The database server that a run works on: its address, which is kept with the run, and what opens it, which is not.
 //!
-//! The address comes from `--db`, `--db-file` or `KURABE_DB_URL`, in this order. A password on the command line is refused:
-//! everybody on the machine sees it there. Where none is given it is looked for where libpq looks.
+//! The address comes from `--db`, `--db-file` or `KURABE_DB_URL`, in this order. A password on the command line is
+//! refused: everybody on the machine sees it there. Where none is given it is looked for where libpq looks.
 
 use crate::args::ServerArgs;
 use crate::exit::{Exit, failure};
@@ -51,7 +51,8 @@ pub(crate) fn named(args: &ServerArgs) -> anyhow::Result<Option<Server>> {
     let (found, is_ambient) = if let Some(url) = &args.db {
         let found = typed(&text_of(url, "behind `--db`")?, "behind `--db`")?;
         if found.password.is_some() {
-            let what = "use the password in the address behind `--db`: everybody on this machine can read command lines";
+            let what = "use the password in the address behind `--db`: everybody on this machine can read \
+                        command lines";
             return Err(failure(Exit::Usage, what, Some(KEEP)));
         }
         (found, false)

@@ -6,8 +6,8 @@
 //! opens nothing that no permit names. A worker looks again at what it opens: it takes a handle to what the name leads
 //! to, checks that, and opens the handle, so that nothing can be put in its place between the look and the opening.
 //!
-//! A server is opened by the secret that its permit carries. What may be dropped there is decided by the worker who sees
-//! its tables: those with our marker, and nothing else, whatever the user consents to.
+//! A server is opened by the secret that its permit carries. What may be dropped there is decided by the worker who
+//! sees its tables: those with our marker, and nothing else, whatever the user consents to.
 //!
 //! A device must pass [`crate::erase`]. A file that somebody else made is written to only where `--overwrite-file`
 //! names it; a file that we made carries our mark (`mark`) and may be written again, as long as nobody else changed it.

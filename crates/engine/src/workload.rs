@@ -358,8 +358,8 @@ pub struct Finish {
     pub series: BTreeMap<String, Series>,
     /// What the reader must know to read the figures rightly: a sentence in English for each.
     pub notes: Vec<String>,
-    /// The process on this machine whose children, and itself, work for the test and are none of ours, such as a server:
-    /// they disturb nobody.
+    /// The process on this machine whose children, and itself, work for the test and are none of ours, such as a
+    /// server: they disturb nobody.
     pub party: Option<u32>,
     /// What a storage job did, where that is more than the metrics tell.
     pub job: Option<Box<Report>>,

@@ -1,5 +1,5 @@
-//! `db.oltp`: sysbench's OLTP tests: clients that each carry out one transaction after the other, on the SQLite inside of
-//! this program or on a server that stands in for it.
+//! `db.oltp`: sysbench's OLTP tests: clients that each carry out one transaction after the other, on the SQLite inside
+//! of this program or on a server that stands in for it.
 //!
 //! On SQLite each round works on a copy of tables that were made once. On a server there is one set of tables, which is
 //! made anew where a round before has changed it and it is small.

@@ -1,9 +1,9 @@
 //! A PostgreSQL server, over its own protocol: a connection carries out prepared statements, one after the other.
 //!
-//! Each statement is parsed once for each connection. Then it is bound, executed and synced in one write, and read until
-//! the server is ready again: a round trip for a statement, as sysbench makes it. Parameters and results travel in
-//! binary. sysbench sends its parameters as text and asks for a description of the rows each time; that costs the server
-//! a little more, and is left out (docs/method/database.md).
+//! Each statement is parsed once for each connection. Then it is bound, executed and synced in one write, and read
+//! until the server is ready again: a round trip for a statement, as sysbench makes it. Parameters and results travel
+//! in binary. sysbench sends its parameters as text and asks for a description of the rows each time; that costs the
+//! server a little more, and is left out (docs/method/database.md).
 
 mod decode;
 mod error;

@@ -1,8 +1,8 @@
 //! A connection to a server for what is not measured, and whose tables are whose.
 //!
 //! Each of our tables carries a comment that begins with [`MARK`], from the transaction that made it on; only such a
-//! table is ever dropped, and never anybody else's. One kurabe at a time works in a database: a lock of the server, which
-//! ends with the connection, keeps a second one out.
+//! table is ever dropped, and never anybody else's. One kurabe at a time works in a database: a lock of the server,
+//! which ends with the connection, keeps a second one out.
 
 use super::error::Trouble;
 use super::facts::{self, Told as Facts};
@@ -80,8 +80,8 @@ fn refusal(found: &[Relation], tables: u32, allows_existing: bool) -> Option<Str
     };
     Some(format!(
         "it holds `{}.{}`{more}, of others\n\
-         hint: make an empty database with `createdb`, and name that one; or add `--db-allow-existing`: kurabe makes and \
-         drops tables of its own alone, but what it does costs the others",
+         hint: make an empty database with `createdb`, and name that one; or add `--db-allow-existing`: kurabe makes \
+         and drops tables of its own alone, but what it does costs the others",
         first.schema, first.name
     ))
 }
@@ -226,7 +226,8 @@ impl Server {
         let rows = self.ask(
             "list the tables of",
             "SELECT n.nspname, c.relname, coalesce(obj_description(c.oid, 'pg_class'), ''), \
-             n.nspname = current_schema(), c.relkind = 'r' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+             n.nspname = current_schema(), c.relkind = 'r' FROM pg_class c JOIN pg_namespace n \
+             ON n.oid = c.relnamespace \
              WHERE c.relkind IN ('r', 'p', 'm', 'f', 'v') AND n.nspname <> 'information_schema' \
              AND n.nspname !~ '^pg_' AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE \
              d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') ORDER BY 1, 2",

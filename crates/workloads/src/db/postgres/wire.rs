@@ -1,8 +1,8 @@
 //! A connection: one write for a statement, and reads into one buffer until the server is ready again.
 //!
-//! Blocking sockets: a thread per connection is how sysbench works, and one that waits for many connections was measured
-//! and is no faster (docs/method/database.md). Nothing is allocated for a statement; a server that says nothing is not
-//! waited for longer than the time-outs, and one that says too much gets no memory for it.
+//! Blocking sockets: a thread per connection is how sysbench works, and one that waits for many connections was
+//! measured and is no faster (docs/method/database.md). Nothing is allocated for a statement; a server that says
+//! nothing is not waited for longer than the time-outs, and one that says too much gets no memory for it.
 
 use super::decode::{self, Code, Garbage, MESSAGE_MAX};
 use super::error::Trouble;
