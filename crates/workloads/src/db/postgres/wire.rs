@@ -333,7 +333,10 @@ mod tests {
         let why = connected(&to).unwrap_err();
         assert!(why.is_lasting(), "{why}");
         let why = why.to_string();
-        assert!(why.contains("`db..example`") && why.contains("hint: "), "{why}");
+        assert!(
+            why.contains("`db..example`") && why.contains("hint: "),
+            "{why}"
+        );
     }
 
     proptest! {
