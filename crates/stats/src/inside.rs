@@ -10,36 +10,38 @@ use crate::thresholds::MEMORY_STALL_MAX;
 use model::comparison::Inside;
 use model::noise::Noise;
 use model::num::count;
+use model::spec::Nature;
 
-/// A quota that holds back this share of the rounds is what the machine has, and no disturbance.
-const QUOTA_ALWAYS: f64 = 0.8;
+/// What holds in this share of the rounds is no disturbance, where it may be the machine's or the test's own: a quota
+/// that holds back is what the machine has, and files that are larger than the memory push one another out of it.
+const ALWAYS: f64 = 0.8;
 
 /// What disturbed single rounds of a case of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disturbances {
     quota_counts: bool,
+    memory_counts: bool,
 }
 
 impl Disturbances {
     /// For the rounds of a case of one run.
     pub(crate) fn of(rounds: &CaseRounds<'_>) -> Self {
-        let held = rounds
-            .noises
-            .iter()
-            .filter(|noise| held_back(noise) == Some(true));
+        let always = |holds: &dyn Fn(&Noise) -> bool| {
+            let times = rounds.noises.iter().filter(|noise| holds(noise)).count();
+            count(times) >= ALWAYS * count(rounds.noises.len())
+        };
+        let has_files = rounds.case.nature == Nature::FileSystem;
         Self {
-            quota_counts: count(held.count()) < QUOTA_ALWAYS * count(rounds.noises.len()),
+            quota_counts: !always(&|noise| held_back(noise) == Some(true)),
+            memory_counts: !(has_files && always(&stalled)),
         }
     }
 
     /// What disturbed a round, if anything did.
     pub(crate) fn in_round(self, noise: &Noise) -> Option<Inside> {
-        let stalled = noise
-            .psi_memory_share
-            .is_some_and(|share| share > MEMORY_STALL_MAX);
         if used_by_others(noise) == Some(true) {
             Some(Inside::Others)
-        } else if stalled {
+        } else if self.memory_counts && stalled(noise) {
             Some(Inside::Memory)
         } else {
             (self.quota_counts && held_back(noise) == Some(true)).then_some(Inside::Quota)
@@ -58,4 +60,10 @@ impl Disturbances {
         let times = |cause| causes().filter(|&seen| seen == cause).count();
         causes().max_by_key(|&cause| times(cause))
     }
+}
+
+/// Whether tasks waited for memory in this round.
+fn stalled(noise: &Noise) -> bool {
+    let share = noise.psi_memory_share;
+    share.is_some_and(|share| share > MEMORY_STALL_MAX)
 }

@@ -8,6 +8,7 @@ use crate::yuen;
 use model::comparison::{Inside, MetricComparison, ScatterSource, Verdict};
 use model::host::Fact;
 use model::record::Run;
+use model::spec::Nature;
 
 /// A run of a machine, of nine rounds around this level.
 fn run(machine: &str, id: &str, seed: u64, level: f64) -> Run {
@@ -444,6 +445,23 @@ fn slow_moments_that_only_disturbed_rounds_show_are_doubted() {
         round.noise.psi_memory_share = Some(0.2);
     }
     assert_eq!(slow(&b), (Verdict::WorseMaybe, Some(Inside::Memory), 1));
+    // Files push one another out of memory that is smaller than they are: not where only some rounds show it.
+    let natured = |run: &Run, nature| {
+        let mut run = run.clone();
+        run.plan.cases[0].nature = nature;
+        run
+    };
+    let of_files = natured(&b, Nature::FileSystem);
+    assert_eq!(slow(&of_files), (Verdict::Worse, None, 0));
+    let mut now_and_then = of_files;
+    for round in now_and_then.rounds.iter_mut().step_by(3) {
+        round.noise.psi_memory_share = Some(0.0);
+    }
+    let (verdict, doubt, _) = slow(&now_and_then);
+    assert_eq!(
+        (verdict, doubt),
+        (Verdict::WorseMaybe, Some(Inside::Memory))
+    );
 }
 
 #[test]

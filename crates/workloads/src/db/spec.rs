@@ -82,8 +82,8 @@ pub(super) static SPEC: Spec = Spec {
           the work directory, whose commits go to a write-ahead log: with `synchronous` FULL a commit is on the disk \
           before the next one begins, with NORMAL the last ones are lost when the power fails.\n\n\
           With `--db postgres://user@host:port/db` the same transactions go to a PostgreSQL server, each connection \
-          with a socket of its own, and what follows of SQLite and `synchronous` does not hold: a commit is as durable as \
-          the server is set, which the notes tell, and tests whose names end in `-normal` are left out.\n\n\
+          with a socket of its own, and what follows of SQLite and `synchronous` does not hold: a commit is as durable \
+          as the server is set, which the notes tell, and tests whose names end in `-normal` are left out.\n\n\
           SQLite is a library: there is no server, no network and no login in these figures, and they are none of \
           MySQL or PostgreSQL. One connection writes at a time, whichever rows it writes: more copies show how those \
           that wait get along, not how a server shares locks. The tables are small and stay in memory, so that reads \
