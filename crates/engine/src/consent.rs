@@ -397,7 +397,8 @@ struct Places(BTreeMap<PathBuf, PathBuf>);
 impl Places {
     /// Refuses root a file in whose place others may put another.
     fn find(&mut self, touch: Touch, of_others: bool) -> Result<Placed, Refusal> {
-        let is_changed = touch.kind != NamedKind::Device && (touch.writes || touch.creates);
+        let is_file = !matches!(touch.kind, NamedKind::Device | NamedKind::Server);
+        let is_changed = is_file && (touch.writes || touch.creates);
         let parts = (touch.path.parent(), touch.path.file_name());
         let (true, (Some(parent), Some(name))) = (is_changed, parts) else {
             let place = touch.path.clone();

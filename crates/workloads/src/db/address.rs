@@ -56,7 +56,7 @@ pub enum BadAddress {
     Unknown(String),
     /// Encryption.
     #[error(
-        "it asks for TLS (`sslmode={0}`), which kurabe does not speak yet: `sslmode=disable` measures without, over a \
+        "it asks for TLS (`sslmode={0}`), which kurabe does not speak: `sslmode=disable` measures without, over a \
          network that nobody else listens to, or a Unix socket"
     )]
     Tls(String),
