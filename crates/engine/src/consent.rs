@@ -280,7 +280,6 @@ pub fn name(
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<(), Refusal> {
     let touches = each_once(touches(plan, stand_in, find));
-    let stands_in = |path: &Path| stand_in.is_some_and(|own| own.path == path);
     if let Some(own) = stand_in
         && !touches.iter().any(|touch| touch.path == own.path)
     {
@@ -303,7 +302,7 @@ pub fn name(
         plan.named.push(Named {
             path: path.to_owned(),
             kind: touch.kind,
-            stands_in: stands_in(&touch.path),
+            stands_in: stand_in.is_some_and(|own| own.path == touch.path),
             writes: touch.writes,
             size: facts.size,
             devices: facts.devices,
