@@ -271,7 +271,7 @@ pub fn resolve(
 }
 
 /// The budget, where a single case has all of it for rounds on a file of its own and nothing else ends the run. A duel
-/// and a soak go on for longer than making a file takes.
+/// and a soak keep the file that the test would choose.
 fn budget_of_one(
     request: &Request,
     chosen: &[Choice<'_>],

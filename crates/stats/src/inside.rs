@@ -12,8 +12,8 @@ use model::noise::Noise;
 use model::num::count;
 use model::spec::Nature;
 
-/// What holds in this share of the rounds is no disturbance, where it may be the machine's or the test's own: a quota
-/// that holds back is what the machine has, and files that are larger than the memory push one another out of it.
+/// What holds in this share of the rounds is no disturbance, where it is the machine's or the test's own: a quota that
+/// holds back is what the machine has, and files that are larger than the memory push one another out of it.
 const ALWAYS: f64 = 0.8;
 
 /// What disturbed single rounds of a case of a run.
@@ -24,8 +24,18 @@ pub(crate) struct Disturbances {
 }
 
 impl Disturbances {
-    /// For the rounds of a case of one run.
+    /// For the rounds of a case of one run that is compared.
     pub(crate) fn of(rounds: &CaseRounds<'_>) -> Self {
+        Self {
+            // One run does not tell whether the test or another program took the memory.
+            memory_counts: true,
+            ..Self::of_earlier(rounds)
+        }
+    }
+
+    /// The same for a run that shows what runs differ by: where nearly all rounds of a test of files wait for memory,
+    /// they show what such runs do.
+    pub(crate) fn of_earlier(rounds: &CaseRounds<'_>) -> Self {
         let always = |holds: &dyn Fn(&Noise) -> bool| {
             let times = rounds.noises.iter().filter(|noise| holds(noise)).count();
             count(times) >= ALWAYS * count(rounds.noises.len())

@@ -349,7 +349,7 @@ fn a_dry_run_says_what_is_set_otherwise() {
     assert!(!plain.out.contains("set otherwise"), "{}", plain.out);
     let set = [&args[..], &["--set", "memory.read.size=64M"]].concat();
     let said = bed.run(&set).code(0);
-    said.out_says(&["set otherwise size 64 MiB in place of 0 B"]);
+    said.out_says(&["set otherwise size 64 MiB in place of its own choice"]);
 }
 
 #[test]

@@ -445,23 +445,32 @@ fn slow_moments_that_only_disturbed_rounds_show_are_doubted() {
         round.noise.psi_memory_share = Some(0.2);
     }
     assert_eq!(slow(&b), (Verdict::WorseMaybe, Some(Inside::Memory), 1));
-    // Files push one another out of memory that is smaller than they are: not where only some rounds show it.
-    let natured = |run: &Run, nature| {
-        let mut run = run.clone();
-        run.plan.cases[0].nature = nature;
-        run
+}
+
+#[test]
+fn waiting_for_memory_is_what_runs_of_large_files_do_and_no_word_on_their_scatter() {
+    let seen = |nature, stalled: bool| {
+        let mut runs: Vec<Run> = (1..8)
+            .map(|at| {
+                later(
+                    run("m", &format!("r{at}"), at, 100.0),
+                    120 * i64::try_from(at).unwrap(),
+                )
+            })
+            .collect();
+        for run in &mut runs {
+            run.plan.cases[0].nature = nature;
+            for round in &mut run.rounds {
+                round.noise.psi_memory_share = Some(if stalled { 0.2 } else { 0.0 });
+            }
+        }
+        let of_machine: Vec<&Run> = runs.iter().collect();
+        scatter::observed(&[of_machine]).len()
     };
-    let of_files = natured(&b, Nature::FileSystem);
-    assert_eq!(slow(&of_files), (Verdict::Worse, None, 0));
-    let mut now_and_then = of_files;
-    for round in now_and_then.rounds.iter_mut().step_by(3) {
-        round.noise.psi_memory_share = Some(0.0);
-    }
-    let (verdict, doubt, _) = slow(&now_and_then);
-    assert_eq!(
-        (verdict, doubt),
-        (Verdict::WorseMaybe, Some(Inside::Memory))
-    );
+    let all = seen(Nature::System, false);
+    assert!(all > 0);
+    assert_eq!(seen(Nature::System, true), 0);
+    assert_eq!(seen(Nature::FileSystem, true), all);
 }
 
 #[test]

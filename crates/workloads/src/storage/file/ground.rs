@@ -21,10 +21,10 @@ const SIZE_OF_SHORT: u64 = 256 << 20;
 /// power of two, so that budgets that differ a little have the same file.
 pub(in super::super) fn size_made_in(job: &Job, time: Nanos, free: Option<Bytes>) -> Option<Bytes> {
     let chooses = job.engine.has_data() && job.target == Target::TestFile && job.size.is_none();
-    let made = (time.0 / 1_000_000_000).saturating_mul(USUAL_BYTES_PER_S);
-    let size = 1 << made.max(SIZE_OF_SHORT).ilog2();
+    let made = u128::from(time.0) * u128::from(USUAL_BYTES_PER_S) / 1_000_000_000;
+    let made = u64::try_from(made).unwrap_or(u64::MAX).max(SIZE_OF_SHORT);
     let usual = size_auto().min(room_for(free.map_or(u64::MAX, |free| free.0)));
-    (chooses && size < usual).then_some(Bytes(size))
+    (chooses && made < usual).then(|| Bytes(1 << made.ilog2()))
 }
 
 /// What a job stands on; `None` where nothing is written before it, or where each round does so for itself.
