@@ -436,6 +436,7 @@ fn put_on(case: &mut PlannedCase, on: &OnStandIn) {
     case.shape = on.shape;
     case.on_disk = on.on_disk;
     case.allocates = on.allocates;
+    case.implementation.clone_from(&on.implementation);
 }
 
 /// Metrics as a plan has them: those that are pictures, and the others.

@@ -202,6 +202,8 @@ pub struct OnStandIn {
     pub on_disk: bool,
     /// In the place of [`Workload::allocates`].
     pub allocates: bool,
+    /// In the place of [`Workload::implementation`].
+    pub implementation: Option<String>,
 }
 
 /// What a case takes from another one.

@@ -143,6 +143,12 @@ impl Bytes {
         )
     }
 
+    /// The time that so many bytes take at a rate in bytes per second, which is not 0.
+    pub fn time_at(self, bytes_per_s: u64) -> Nanos {
+        let nanos = u128::from(self.0) * 1_000_000_000 / u128::from(bytes_per_s);
+        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     /// The amount of something that need not be even, such as a memory: with one decimal in a unit of which there are
     /// ten or more, unless a unit as large divides it.
     pub fn rounded(self) -> String {

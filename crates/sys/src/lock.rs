@@ -11,9 +11,10 @@
     reason = "std asks no socket for credentials, and waits where a queue is full"
 )]
 
+use crate::peer::credentials;
 use crate::tree::Tree;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
@@ -89,29 +90,8 @@ fn address_of(name: &str) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
 
 /// The process that listens at the other end, as it was when it began to.
 fn peer(socket: &OwnedFd) -> Holder {
-    let mut found = libc::ucred {
-        pid: 0,
-        uid: u32::MAX,
-        gid: u32::MAX,
-    };
-    let mut length = libc::socklen_t::try_from(size_of_val(&found)).unwrap_or(0);
-    // SAFETY: `found` is valid to write to for `length` bytes.
-    let done = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut found).cast(),
-            &raw mut length,
-        )
-    };
-    if done != 0 {
-        return Holder::default();
-    }
-    Holder {
-        pid: u32::try_from(found.pid).ok().filter(|&pid| pid > 0),
-        user: (found.uid != u32::MAX).then_some(found.uid),
-    }
+    let (pid, user) = credentials(socket.as_fd()).unwrap_or_default();
+    Holder { pid, user }
 }
 
 /// Whether names taken here are those of the whole machine: those of the kernel's first network namespace. `None` where

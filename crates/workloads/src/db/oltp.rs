@@ -47,11 +47,6 @@ const AT_MOST: Nanos = Nanos::from_secs(600);
 /// What a round connects and forgets before it measures: every connection has a cache of its own, which is empty.
 const WARMUP: Nanos = Nanos::from_millis(300);
 
-fn at(bytes: Bytes, per_s: u64) -> Nanos {
-    let nanos = u128::from(bytes.0) * 1_000_000_000 / u128::from(per_s);
-    Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-}
-
 impl Oltp {
     /// The copy that a round works on, and its log.
     fn per_round(params: &Params) -> Bytes {
@@ -66,7 +61,7 @@ impl Workload for Oltp {
 
     fn shape(&self, params: &Params) -> Shape {
         Shape {
-            setup: at(Self::per_round(params), USUAL_BYTES_PER_S),
+            setup: Self::per_round(params).time_at(USUAL_BYTES_PER_S),
             setup_max: AT_MOST,
             warmup: WARMUP,
             measure: params.duration("time"),
@@ -164,6 +159,8 @@ impl Workload for Oltp {
             },
             on_disk: false,
             allocates: false,
+            // The server names its version in the notes.
+            implementation: None,
         }))
     }
 
@@ -174,8 +171,8 @@ impl Workload for Oltp {
             key: tables.key(),
             kind: GroundKind::Data,
             bytes: Some(bytes),
-            expected: at(bytes, USUAL_BYTES_PER_S),
-            at_most: AT_MOST.plus(at(bytes, SLOWEST_BYTES_PER_S)),
+            expected: bytes.time_at(USUAL_BYTES_PER_S),
+            at_most: AT_MOST.plus(bytes.time_at(SLOWEST_BYTES_PER_S)),
         })
     }
 
@@ -305,9 +302,7 @@ impl<S: Session> Testing<S> {
             ops: 0,
         })
     }
-}
 
-impl<S: Session> Testing<S> {
     fn seen(&self) -> Seen {
         let mut seen = Seen::default();
         for counts in &self.counts {

@@ -62,14 +62,6 @@ const RETRIES: MetricDef = MetricDef {
     )
 };
 
-const fn test(
-    name: &'static str,
-    title: &'static str,
-    params: &'static [(&'static str, &'static str)],
-) -> TestDef {
-    TestDef::new(name, title, params)
-}
-
 pub(super) static SPEC: Spec = Spec {
     name: "db.oltp",
     version: 1,
@@ -167,72 +159,72 @@ pub(super) static SPEC: Spec = Spec {
         RETRIES,
     ],
     tests: &[
-        test(
+        TestDef::new(
             "db.oltp-read-write",
             "SQLite, sysbench OLTP read-write: special rows, WAL, synchronous FULL",
             &[],
         ),
-        test(
+        TestDef::new(
             "db.oltp-read-write-normal",
             "SQLite, sysbench OLTP read-write: special rows, WAL, synchronous NORMAL",
             &[("synchronous", "NORMAL")],
         ),
-        test(
+        TestDef::new(
             "db.oltp-read-only",
             "SQLite, sysbench OLTP read-only: special rows, WAL, synchronous FULL",
             &[("mix", "read_only")],
         ),
-        test(
+        TestDef::new(
             "db.oltp-write-only",
             "SQLite, sysbench OLTP write-only: special rows, WAL, synchronous FULL",
             &[("mix", "write_only")],
         ),
-        test(
+        TestDef::new(
             "db.oltp-write-only-normal",
             "SQLite, sysbench OLTP write-only: special rows, WAL, synchronous NORMAL",
             &[("mix", "write_only"), ("synchronous", "NORMAL")],
         ),
-        test(
+        TestDef::new(
             "db.point-select",
             "SQLite, sysbench point select: special rows, WAL, synchronous FULL",
             &[("mix", "point_select")],
         ),
-        test(
+        TestDef::new(
             "db.update-index",
             "SQLite, sysbench update of an indexed column: special rows, WAL, synchronous FULL",
             &[("mix", "update_index")],
         ),
-        test(
+        TestDef::new(
             "db.update-index-normal",
             "SQLite, sysbench update of an indexed column: special rows, WAL, synchronous NORMAL",
             &[("mix", "update_index"), ("synchronous", "NORMAL")],
         ),
-        test(
+        TestDef::new(
             "db.update-non-index",
             "SQLite, sysbench update of a column without index: special rows, WAL, synchronous FULL",
             &[("mix", "update_non_index")],
         ),
-        test(
+        TestDef::new(
             "db.update-non-index-normal",
             "SQLite, sysbench update of a column without index: special rows, WAL, synchronous NORMAL",
             &[("mix", "update_non_index"), ("synchronous", "NORMAL")],
         ),
-        test(
+        TestDef::new(
             "db.insert",
             "SQLite, sysbench insert: special rows, WAL, synchronous FULL",
             &[("mix", "insert")],
         ),
-        test(
+        TestDef::new(
             "db.insert-normal",
             "SQLite, sysbench insert: special rows, WAL, synchronous NORMAL",
             &[("mix", "insert"), ("synchronous", "NORMAL")],
         ),
-        test(
+        TestDef::new(
             "db.delete",
             "SQLite, sysbench delete: special rows, WAL, synchronous FULL",
             &[("mix", "delete")],
         ),
-        test(
+        TestDef::new(
             "db.delete-normal",
             "SQLite, sysbench delete: special rows, WAL, synchronous NORMAL",
             &[("mix", "delete"), ("synchronous", "NORMAL")],

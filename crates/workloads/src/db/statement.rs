@@ -60,9 +60,7 @@ impl Kind {
             Self::Append => format!("INSERT INTO {table} (k, c, pad) VALUES (?, ?, ?)"),
         }
     }
-}
 
-impl Kind {
     /// What is done to a database, in words of a message.
     pub(super) const fn operation(self) -> &'static str {
         match self {

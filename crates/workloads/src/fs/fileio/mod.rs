@@ -162,16 +162,12 @@ impl Workload for Fileio {
         let bytes = free.map_or(files::bytes(params), |free| {
             files::bytes(params).min(Bytes(free.0 / 2))
         });
-        let at = |rate: u64| {
-            let nanos = u128::from(bytes.0) * 1_000_000_000 / u128::from(rate);
-            Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-        };
         Some(Ground {
             key: files::key(params),
             kind: GroundKind::Data,
             bytes: Some(bytes),
-            expected: at(USUAL_BYTES_PER_S),
-            at_most: AT_MOST.plus(at(SLOWEST_BYTES_PER_S)),
+            expected: bytes.time_at(USUAL_BYTES_PER_S),
+            at_most: AT_MOST.plus(bytes.time_at(SLOWEST_BYTES_PER_S)),
         })
     }
 

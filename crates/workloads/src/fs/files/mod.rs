@@ -135,16 +135,15 @@ impl Workload for Files {
 
     fn ground(&self, params: &Params, _: &HostFacts, _: Option<&StandIn>) -> Option<Ground> {
         let wanted = wanted(params);
-        let bytes = wanted.files.saturating_mul(wanted.each());
+        let bytes = Bytes(wanted.files.saturating_mul(wanted.each()));
         let at = |each: u64, rate: u64| {
-            let of_bytes = u128::from(bytes) * 1_000_000_000 / u128::from(rate);
-            let of_files = u128::from(wanted.files) * u128::from(each);
-            Nanos(u64::try_from(of_bytes + of_files).unwrap_or(u64::MAX))
+            let of_files = Nanos(wanted.files.saturating_mul(each));
+            bytes.time_at(rate).plus(of_files)
         };
         Some(Ground {
             key: wanted.key(),
             kind: GroundKind::FileSet,
-            bytes: Some(Bytes(bytes)),
+            bytes: Some(bytes),
             expected: at(USUAL_NS, USUAL_BYTES_PER_S),
             at_most: AT_MOST.plus(at(SLOWEST_NS, SLOWEST_BYTES_PER_S)),
         })

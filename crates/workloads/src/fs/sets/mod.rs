@@ -78,9 +78,8 @@ fn making(work: &FileWork, bytes_per_s: u64, entry: Nanos) -> Nanos {
         .iter()
         .map(|set| set.directories() + set.extent().0)
         .sum();
-    let nanos = u128::from(bytes(work)) * 1_000_000_000 / u128::from(bytes_per_s)
-        + u128::from(entries) * u128::from(entry.0);
-    Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    let of_entries = Nanos(entries.saturating_mul(entry.0));
+    Bytes(bytes(work)).time_at(bytes_per_s).plus(of_entries)
 }
 
 /// Bytes of all sets.

@@ -44,16 +44,13 @@ pub(in super::super) fn ground(job: &Job, free: Option<Bytes>) -> Option<Ground>
         Target::Device { .. } | Target::File { .. } => return None,
     };
     let bytes = job.size.unwrap_or_else(|| size_auto().min(room));
-    let at = |rate: u64| {
-        let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate);
-        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    };
+    let bytes = Bytes(bytes);
     Some(Ground {
         key,
         kind,
-        bytes: Some(Bytes(bytes)),
-        expected: at(USUAL_BYTES_PER_S),
-        at_most: AT_MOST.plus(at(SLOWEST_BYTES_PER_S)),
+        bytes: Some(bytes),
+        expected: bytes.time_at(USUAL_BYTES_PER_S),
+        at_most: AT_MOST.plus(bytes.time_at(SLOWEST_BYTES_PER_S)),
     })
 }
 
