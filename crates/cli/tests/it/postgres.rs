@@ -219,6 +219,11 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
             "{title}"
         );
         assert_eq!(case["on_disk"], false, "{title}");
+        assert_eq!(
+            case["implementation"],
+            serde_json::Value::Null,
+            "{title}: it is not this program's SQLite"
+        );
     }
     assert_eq!(plan["named"][0]["path"], url.as_str());
     assert_eq!(plan["named"][0]["kind"], "server");
