@@ -159,7 +159,7 @@ pub(super) fn version(dir: &Path, program: &str, package: &str) -> String {
 }
 
 /// The number behind `label` on its line.
-fn behind(text: &str, label: &str) -> anyhow::Result<f64> {
+pub(super) fn behind(text: &str, label: &str) -> anyhow::Result<f64> {
     let line = text
         .lines()
         .find_map(|line| line.trim_start().strip_prefix(label))

@@ -1,0 +1,265 @@
+//! Our transactions beside sysbench's, on one database server: the same settings, socket, tables and choice of rows.
+//!
+//! Each side has a database of its own, whose tables are made anew before it is measured: a PostgreSQL table whose rows
+//! were changed is slower than a new one. Both are measured for as long, one after the other, in an order that changes
+//! from pair to pair. The CPU time is that of the client alone: ours of the measured part, sysbench's of the whole
+//! process, whose start takes some milliseconds.
+
+use super::checks::{Must, Reported};
+use super::originals::{self, behind, sysbench_figure};
+use super::{Measured, Page, Wanted, median_of};
+use crate::asked;
+use anyhow::{Context, ensure};
+use clap::Parser;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use workloads::db::address::{Address, Host};
+use xtask::process::{command, output, succeed, target_dir};
+
+/// The word behind `cargo lab crosscheck`.
+pub(super) const WORD: &str = "servers";
+
+/// How long each side measures.
+const SECONDS: u32 = 5;
+
+/// Measure transactions beside sysbench's on a database server
+#[derive(Clone, Debug, Parser)]
+#[command(name = "cargo lab crosscheck servers", no_binary_name = true)]
+struct Options {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// An empty database for our tables, such as `postgres:///ours?host=/run/postgresql`
+    #[arg(long, value_name = "URL")]
+    ours: String,
+    /// An empty database of the same server for sysbench's; both let the user in without a password
+    #[arg(long, value_name = "URL")]
+    theirs: String,
+}
+
+pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let Some(options) = asked::options::<Options>(arguments, "")? else {
+        return Ok(());
+    };
+    let wanted = options.wanted;
+    let loads = LOADS.iter();
+    let loads: Vec<&Load> = loads.filter(|load| wanted.has(&load.name())).collect();
+    ensure!(!loads.is_empty(), "no load is called so");
+    let dir = target_dir(root).join("crosscheck-servers");
+    fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
+    let bench = Bench {
+        binary: asked::binary(root, wanted.binary.as_deref())?,
+        theirs: Connection::of(&options.theirs)?,
+        ours: options.ours,
+        dir,
+    };
+    let mut page = Page::default();
+    let version = output(command(&bench.dir, &bench.binary).arg("--version"))?;
+    page.say(&format!(
+        "{}; {} pairs of {SECONDS} s, in turn first and second; {}",
+        version.trim(),
+        wanted.pairs,
+        bench.theirs.server
+    ));
+    page.heads();
+    for load in loads {
+        let measured = bench.measure(load, wanted.pairs)?;
+        for (line, measured) in &measured {
+            page.add(&line.0, line.1, measured);
+        }
+        page.ran(&load.name(), &measured[0].1);
+        if let Some(out) = &wanted.out {
+            page.write(&root.join(out))?;
+        }
+    }
+    say!("{}", page.commands());
+    fs::remove_dir_all(&bench.dir).with_context(|| format!("remove `{}`", bench.dir.display()))
+}
+
+/// Transactions of one kind by so many connections.
+#[derive(Debug)]
+struct Load {
+    /// Ours.
+    test: &'static str,
+    /// sysbench's.
+    script: &'static str,
+    threads: u32,
+}
+
+const fn load(test: &'static str, script: &'static str, threads: u32) -> Load {
+    Load {
+        test,
+        script,
+        threads,
+    }
+}
+
+const LOADS: [Load; 6] = [
+    load("db.oltp-read-write", "oltp_read_write", 1),
+    load("db.oltp-read-write", "oltp_read_write", 4),
+    load("db.oltp-read-write", "oltp_read_write", 16),
+    load("db.point-select", "oltp_point_select", 1),
+    load("db.point-select", "oltp_point_select", 4),
+    load("db.point-select", "oltp_point_select", 16),
+];
+
+/// What is compared, and what its ratio must be.
+type Line = (String, Must);
+
+impl Load {
+    fn name(&self) -> String {
+        format!("{} {}", self.script, self.threads)
+    }
+
+    /// Transactions a second, those of a CPU second of the client, and the time that 95 % do not exceed: sysbench's is
+    /// the end of a bucket 1.8 % wide.
+    fn lines(&self, driver: &str) -> [Line; 3] {
+        let share = match (self.script, driver) {
+            ("oltp_point_select", _) => 0.9,
+            (_, "pgsql") => 0.85,
+            _ => 0.75,
+        };
+        let name = self.name();
+        [
+            (format!("{name}, tps"), Must::AtLeast(0.98)),
+            (
+                format!("{name}, per CPU second"),
+                Must::AtLeast((100.0_f64 / share).round() / 100.0),
+            ),
+            (format!("{name}, p95"), Must::Within(0.05)),
+        ]
+    }
+}
+
+/// How sysbench reaches a server.
+struct Connection {
+    driver: &'static str,
+    arguments: String,
+    server: &'static str,
+}
+
+impl Connection {
+    fn of(url: &str) -> anyhow::Result<Self> {
+        let typed = Address::read(url, None).context("read the address behind `--theirs`")?;
+        ensure!(typed.password.is_none(), "the server must ask for none");
+        let Address {
+            user,
+            host,
+            port,
+            database,
+        } = typed.address;
+        let host = match host {
+            Host::Name(name) => name,
+            Host::Socket(dir) => dir.display().to_string(),
+        };
+        Ok(Self {
+            driver: "pgsql",
+            arguments: format!(
+                "--db-driver=pgsql --pgsql-host={host} --pgsql-port={port} --pgsql-user={user} --pgsql-db={database}"
+            ),
+            server: "PostgreSQL",
+        })
+    }
+}
+
+struct Bench {
+    binary: PathBuf,
+    ours: String,
+    theirs: Connection,
+    dir: PathBuf,
+}
+
+impl Bench {
+    fn measure(&self, load: &Load, pairs: u32) -> anyhow::Result<Vec<(Line, Measured)>> {
+        let lines = load.lines(self.theirs.driver).into_iter();
+        let mut all: Vec<(Line, Measured)> =
+            lines.map(|line| (line, Measured::default())).collect();
+        let mut commands = [Vec::new(), Vec::new()];
+        for pair in 0..pairs {
+            let [own, other] = &mut commands;
+            let (ours, theirs) = if pair % 2 == 0 {
+                let ours = self.ours(load, own)?;
+                (ours, self.theirs(load, other)?)
+            } else {
+                let theirs = self.theirs(load, other)?;
+                (self.ours(load, own)?, theirs)
+            };
+            for ((_, measured), values) in all.iter_mut().zip(ours.into_iter().zip(theirs)) {
+                measured.pairs.push(values);
+            }
+        }
+        let [ours, theirs] = commands;
+        for (_, measured) in &mut all {
+            measured.version = originals::version(&self.dir, "sysbench", "sysbench");
+            (measured.ours, measured.theirs) = (ours.clone(), theirs.clone());
+        }
+        Ok(all)
+    }
+
+    fn ours(&self, load: &Load, commands: &mut Vec<String>) -> anyhow::Result<[f64; 3]> {
+        let Load { test, threads, .. } = load;
+        let mut run = command(&self.dir, &self.binary);
+        run.args(["run", test, "--copies", &threads.to_string()]);
+        run.args(["--set", &format!("{test}.time={SECONDS}s"), "--passes", "1"]);
+        run.args([
+            "--json", "--quiet", "--db", &self.ours, "--store", "ours.db",
+        ]);
+        originals::note(commands, &run);
+        let text = output(&mut run)?;
+        for end in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(self.dir.join(format!("ours.db{end}")));
+        }
+        let document: Value = serde_json::from_str(&text).context("read our own document")?;
+        let of = |name: &str| median_of(&document, &format!("{test}@{threads}:{name}"));
+        Ok([
+            of("tps")?,
+            1e9 / of("cpu_ns_per_op")?,
+            of("lat_ns_p95")? / 1e6,
+        ])
+    }
+
+    fn theirs(&self, load: &Load, commands: &mut Vec<String>) -> anyhow::Result<[f64; 3]> {
+        let Load {
+            script, threads, ..
+        } = load;
+        let line = format!(
+            "sysbench {script} {} --table_size=10000",
+            self.theirs.arguments
+        );
+        for word in ["cleanup", "prepare"] {
+            succeed(command(&self.dir, "sh").args(["-c", &format!("{line} {word}")]))?;
+        }
+        let line = format!("{line} --rand-type=special --threads={threads} --time={SECONDS} run");
+        if !commands.contains(&line) {
+            commands.push(line.clone());
+        }
+        let line = format!("{line} && times");
+        let text = output(command(&self.dir, "bash").args(["-c", &line]))?;
+        Ok([
+            sysbench_figure(&text, Reported::EventsOverTime(1.0))?,
+            sysbench_figure(&text, Reported::EventsOverCpuTime(1.0))?,
+            behind(&text, "95th percentile:")?,
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sysbench_reaches_the_server_that_an_address_names() {
+        let found = Connection::of("postgres://bob@/theirs?host=/run/postgresql").unwrap();
+        assert_eq!(
+            found.arguments,
+            "--db-driver=pgsql --pgsql-host=/run/postgresql --pgsql-port=5432 --pgsql-user=bob --pgsql-db=theirs"
+        );
+        assert!(Connection::of("postgres://bob:secret@db/theirs").is_err());
+    }
+
+    #[test]
+    fn every_load_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<String> = LOADS.iter().map(Load::name).collect();
+        assert_eq!(names.len(), LOADS.len());
+    }
+}
