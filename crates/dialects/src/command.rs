@@ -94,6 +94,7 @@ mod tests {
             named: Vec::new(),
             dropped: Vec::new(),
             room: None,
+            own_ground: None,
             ordered: false,
             spread: None,
         }

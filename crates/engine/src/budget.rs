@@ -14,7 +14,7 @@ use crate::look;
 use crate::schedule::looks_max;
 use model::ground::Ground;
 use model::num::{approx, round_to_u64};
-use model::plan::{Dropped, Plan, PlannedCase, Settle};
+use model::plan::{OwnGround, Plan, PlannedCase, Settle};
 use model::units::Nanos;
 use stats::ROUNDS_MIN;
 use stats::looks::LOOKS;
@@ -48,19 +48,11 @@ pub(crate) const fn for_making(budget: Nanos) -> Nanos {
     Nanos(budget.0 / MAKING_SHARE)
 }
 
-/// What is not made of a test's `own` ground, because its budget has no time for it.
-pub(crate) fn made_smaller(test: &str, budget: Nanos, own: &Ground, made: &Ground) -> Dropped {
-    let [own_size, size] = [own, made].map(|ground| ground.bytes.unwrap_or_default().exact());
-    let needs = Nanos(own.expected.0.saturating_mul(MAKING_SHARE));
-    let [budget, enough] = [budget, needs].map(|time| time.as_secs_f64().ceil());
-    Dropped {
-        what: format!("{own_size} to work on"),
-        why: format!(
-            "{budget:.0} s are too few to make them, {size} are made; hint: `--budget {enough:.0}s`, or \
-             `--set {test}.size={}`",
-            own_size.replace(' ', "")
-        ),
-        needs: None,
+/// What a budget has no time for: a test's own ground.
+pub(crate) fn not_made(own: &Ground) -> OwnGround {
+    OwnGround {
+        bytes: own.bytes.unwrap_or_default(),
+        budget: Nanos(own.expected.0.saturating_mul(MAKING_SHARE)),
     }
 }
 

@@ -164,17 +164,15 @@ pub fn resolve(
     let limits = limits(request, catalog);
     let mut cases = Vec::new();
     let mut dropped = Vec::new();
+    let mut own_ground = None;
     for choice in &chosen {
         let mut params = sets::parameters(request, catalog, choice)?;
         let workload = choice.entry.workload;
         if let Some(budget) = budget_of_one(request, &chosen, limits, host) {
             let ground = |params: &Params| workload.ground(params, host, None);
             let smaller = workload.made_in(&params, crate::budget::for_making(budget), host);
-            if let (Some(own), Some(made)) = (ground(&params), ground(&smaller))
-                && smaller != params
-            {
-                let test = choice.entry.test.name;
-                dropped.push(crate::budget::made_smaller(test, budget, &own, &made));
+            if smaller != params {
+                own_ground = ground(&params).as_ref().map(crate::budget::not_made);
                 params = smaller;
             }
         }
@@ -199,6 +197,7 @@ pub fn resolve(
                 put_on(&mut case, on_stand_in);
             }
             case.ground = workload.ground(&params, host, stand_in);
+            case.exceeds_memory = workload.exceeds_memory(&params, host, copies);
             case.needs = workload
                 .needs(&params)
                 .map(|need| needs::metric(&need, copies));
@@ -240,6 +239,7 @@ pub fn resolve(
         named: Vec::new(),
         dropped,
         room: None,
+        own_ground,
         ordered: profiles().any(|profile| profile.ordered),
         spread: request.spread,
     };
@@ -475,6 +475,7 @@ pub fn planned_case(
         ground: None,
         anchors: workload.anchors(params),
         needs: None,
+        exceeds_memory: false,
         in_place_of: Params::default(),
     }
 }

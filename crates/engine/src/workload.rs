@@ -89,6 +89,12 @@ pub trait Workload: Sync {
         params.clone()
     }
 
+    /// Whether the files of so many copies are larger than the memory of this machine, so that rounds wait for memory
+    /// whatever else runs.
+    fn exceeds_memory(&self, _params: &Params, _host: &HostFacts, _copies: u32) -> bool {
+        false
+    }
+
     /// The parameters with what the rounds stand on as large as is made in `time`, where its size was left to the
     /// workload and would take longer. Asked for the only case of a run that has a budget.
     fn made_in(&self, params: &Params, _time: Nanos, _host: &HostFacts) -> Params {

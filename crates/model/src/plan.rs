@@ -134,6 +134,9 @@ pub struct Plan {
     /// A budget with room for six rounds of every case, as far as that is known before, where the plan's own has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<Nanos>,
+    /// What its only test would have made for its rounds in a longer budget, where it makes less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_ground: Option<OwnGround>,
     /// The time over which the passes are spread, each in a part of its own; `None` where one follows the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Nanos>,
@@ -157,6 +160,7 @@ impl Plan {
             named: Vec::new(),
             dropped: Vec::new(),
             room: None,
+            own_ground: None,
             spread: None,
             ordered: false,
         }
@@ -258,10 +262,20 @@ impl Duel {
     }
 }
 
-/// A test left out of a plan, or a part of what one stands on.
+/// What rounds of a test stand on where there is time to make it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnGround {
+    /// How much it is.
+    pub bytes: Bytes,
+    /// The shortest budget that has time for it.
+    #[serde(rename = "budget_ns")]
+    pub budget: Nanos,
+}
+
+/// A test left out of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
-    /// The test's name, the case's id where only one concurrency is left out, or the size that is not made.
+    /// The test's name, or the case's id where only one concurrency is left out.
     pub what: String,
     /// Why.
     pub why: String,
@@ -321,6 +335,9 @@ pub struct PlannedCase {
     pub simulated: bool,
     /// True where the figures depend on the file system of the work directory.
     pub on_disk: bool,
+    /// True where its files are larger than the memory, so that its own rounds wait for memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exceeds_memory: bool,
     /// True where an operation allocates by nature, so that allocations while measuring are part of the figure.
     pub allocates: bool,
     /// The code that does the work on this machine where the workload has several, such as `SHA-NI`.

@@ -3,7 +3,8 @@
 use crate::lang::{Lang, say};
 use crate::number::{alone, counted, in_seconds, time};
 use model::ground::{Did, Errand, Ground, GroundKind};
-use model::num::approx;
+use model::num::{approx, round_to_u64};
+use model::plan::Plan;
 use model::record::Run;
 use model::units::{Bytes, Unit};
 
@@ -44,13 +45,32 @@ pub fn preparing(ground: &Ground, did: Did, made: Bytes, lang: Lang) -> (String,
 }
 
 /// What a plan makes first: for the page of a plan, in English.
-pub(crate) fn planned(ground: &Ground) -> String {
-    let size = ground.bytes.map(|size| format!(" of {}", bytes(size)));
-    format!(
-        "made first: {}{}, about {}",
-        name(ground.kind, Lang::En),
-        size.unwrap_or_default(),
-        in_seconds(ground.expected)
+pub(crate) fn planned(plan: &Plan) -> Vec<String> {
+    let line = |ground: &Ground| {
+        let size = ground.bytes.map(|size| format!(" of {}", bytes(size)));
+        format!(
+            "made first: {}{}, about {}{}",
+            name(ground.kind, Lang::En),
+            size.unwrap_or_default(),
+            in_seconds(ground.expected),
+            with_more_time(plan, Lang::En)
+        )
+    };
+    plan.grounds().map(line).collect()
+}
+
+/// What the only test of a plan would make in a longer budget, and how to have it; nothing where it makes that.
+fn with_more_time(plan: &Plan, lang: Lang) -> String {
+    let Some((own, case)) = plan.own_ground.zip(plan.cases.first()) else {
+        return String::new();
+    };
+    let size = own.bytes.exact();
+    let budget = round_to_u64(own.budget.as_secs_f64().ceil());
+    let set = format!("--set {}.size={}", case.id.test, size.replace(' ', ""));
+    say!(
+        lang,
+        "; with more time it has {size}: `--budget {budget}s`, or `{set}`",
+        "。時間があれば {size} です: `--budget {budget}s` または `{set}`"
     )
 }
 
@@ -78,7 +98,8 @@ pub(crate) fn fact(run: &Run, lang: Lang) -> Option<(String, String)> {
         list.push(again.to_owned());
     }
     let label = lang.pick("made first", "事前の作成");
-    (!list.is_empty()).then(|| (label.to_owned(), list.join("; ")))
+    let said = list.join("; ") + &with_more_time(&run.plan, lang);
+    (!list.is_empty()).then(|| (label.to_owned(), said))
 }
 
 fn one(errand: &Errand, lang: Lang) -> String {
@@ -86,5 +107,57 @@ fn one(errand: &Errand, lang: Lang) -> String {
     match errand.bytes.map(bytes) {
         Some(size) => say!(lang, "{name}, {size} in {took}", "{name}、{size}（{took}）"),
         None => say!(lang, "{name}, in {took}", "{name}（{took}）"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{self, BYTES};
+    use model::plan::OwnGround;
+    use model::units::Nanos;
+
+    #[test]
+    fn a_ground_that_is_smaller_for_want_of_time_names_the_way_to_a_whole_one() {
+        let mut run = testkit::empty();
+        let case = testkit::add_case(&mut run, "storage.randread-4k", 1, "off", &[BYTES]);
+        run.plan.cases[0].ground = Some(Ground {
+            key: "file".to_owned(),
+            kind: GroundKind::File,
+            bytes: Some(Bytes(256 << 20)),
+            expected: Nanos::from_secs(2),
+            at_most: Nanos::from_secs(600),
+        });
+        testkit::add_round(&mut run, &case, 1, Ok(&[(BYTES.0, 1e9)]));
+        run.rounds[0].errands.push(Errand {
+            ground: "file".to_owned(),
+            kind: GroundKind::File,
+            did: Did::Make,
+            holds: true,
+            took: Nanos::from_secs(1),
+            bytes: Some(Bytes(256 << 20)),
+        });
+        let said = |run: &Run| {
+            let facts = [Lang::En, Lang::Ja].map(|lang| fact(run, lang).unwrap().1);
+            (planned(&run.plan).concat(), facts)
+        };
+        let (plan, facts) = said(&run);
+        assert_eq!(plan, "made first: the test file of 256 MiB, about 2 s");
+        assert!(facts.iter().all(|fact| !fact.contains("--budget")));
+        run.plan.own_ground = Some(OwnGround {
+            bytes: Bytes(2 << 30),
+            budget: Nanos::from_millis(159_500),
+        });
+        let (plan, [english, japanese]) = said(&run);
+        let way = "`--budget 160s`, or `--set storage.randread-4k.size=2GiB`";
+        let more = format!("; with more time it has 2 GiB: {way}");
+        assert!(
+            plan.ends_with(&more) && english.ends_with(&more),
+            "{english}"
+        );
+        assert!(
+            japanese.contains("。時間があれば 2 GiB です: `--budget 160s` または"),
+            "{japanese}"
+        );
     }
 }

@@ -9,7 +9,7 @@ use model::figure::{FigureName, Requirement};
 use model::money::Money;
 use model::offer::{Catalogue, Offer};
 use model::record::Run;
-use model::spec::{Better, MetricClass, Nature};
+use model::spec::{Better, MetricClass};
 use model::units::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,7 +38,6 @@ pub fn find<'a>(figures: &Figures<'a>, name: &FigureName) -> Result<Figure<'a>, 
         },
         unit: Unit::Number,
         better: Better::Higher,
-        nature: Nature::System,
         class: MetricClass::System,
         cases,
     };

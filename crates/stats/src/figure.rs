@@ -11,9 +11,9 @@ use crate::rounds::{CaseRounds, RunRounds};
 use crate::scatter::{self, Spread};
 use crate::{modes, quantile, storage, summarize};
 use model::figure::FigureName;
-use model::plan::{MetricId, PlannedCase};
+use model::plan::PlannedCase;
 use model::record::Run;
-use model::spec::{Better, MetricClass, Nature};
+use model::spec::{Better, MetricClass};
 use model::units::Unit;
 
 /// The end of a quantity that is where most of a kind of latency lies, of which the beginning is the name.
@@ -37,8 +37,6 @@ pub struct What<'a> {
     pub unit: Unit,
     /// In which direction it is good.
     pub better: Better,
-    /// What its test is about.
-    pub nature: Nature,
     /// Of which class it is.
     pub class: MetricClass,
     /// The cases that it is made of.
@@ -104,7 +102,6 @@ impl<'a> Figures<'a> {
                 name: whole_name(rounds.case, &metric.quantity),
                 unit: metric.unit,
                 better: metric.better,
-                nature: rounds.case.nature,
                 class: metric.class,
                 cases: vec![rounds.case],
             };
@@ -142,7 +139,6 @@ impl<'a> Figures<'a> {
             name: whole_name(rounds.case, quantity),
             unit: Unit::Nanoseconds,
             better: Better::Lower,
-            nature: rounds.case.nature,
             class: MetricClass::LatencyTypical,
             cases: vec![rounds.case],
         };
@@ -222,13 +218,8 @@ impl Figure<'_> {
         if self.what.cases.iter().all(|case| case.simulated) {
             return Spread::NONE;
         }
-        let of = |case: &&PlannedCase| {
-            let id = MetricId {
-                case: case.id.clone(),
-                quantity: self.what.name.quantity.clone().unwrap_or_default(),
-            };
-            scatter::embedded().spread(&id, self.what.nature, self.what.class)
-        };
+        let quantity = self.what.name.quantity.as_deref().unwrap_or_default();
+        let of = |case: &&PlannedCase| scatter::embedded().spread(case, quantity, self.what.class);
         let each: Vec<Spread> = self.what.cases.iter().map(of).collect();
         Spread::mean_of(&each)
     }

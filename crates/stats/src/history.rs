@@ -147,7 +147,7 @@ impl<'a> Past<'a> {
             if rounds.case.on_disk && !run.same_storage {
                 return None;
             }
-            let disturbed = Disturbances::of_earlier(rounds);
+            let disturbed = Disturbances::of(rounds);
             let rounds = rounds.values(&id.quantity);
             let quiet = rounds.filter(|(round, _)| disturbed.in_round(&round.noise).is_none());
             let (times, values): (Vec<u64>, Vec<f64>) =

@@ -10,10 +10,8 @@ use crate::thresholds::MEMORY_STALL_MAX;
 use model::comparison::Inside;
 use model::noise::Noise;
 use model::num::count;
-use model::spec::Nature;
 
-/// What holds in this share of the rounds is no disturbance, where it is the machine's or the test's own: a quota that
-/// holds back is what the machine has, and files that are larger than the memory push one another out of it.
+/// A quota that holds back in this share of the rounds is no disturbance: it is what the machine has.
 const ALWAYS: f64 = 0.8;
 
 /// What disturbed single rounds of a case of a run.
@@ -24,26 +22,16 @@ pub(crate) struct Disturbances {
 }
 
 impl Disturbances {
-    /// For the rounds of a case of one run that is compared.
+    /// For the rounds of a case of one run.
     pub(crate) fn of(rounds: &CaseRounds<'_>) -> Self {
+        let held = rounds
+            .noises
+            .iter()
+            .filter(|noise| held_back(noise) == Some(true));
         Self {
-            // One run does not tell whether the test or another program took the memory.
-            memory_counts: true,
-            ..Self::of_earlier(rounds)
-        }
-    }
-
-    /// The same for a run that shows what runs differ by: where nearly all rounds of a test of files wait for memory,
-    /// they show what such runs do.
-    pub(crate) fn of_earlier(rounds: &CaseRounds<'_>) -> Self {
-        let always = |holds: &dyn Fn(&Noise) -> bool| {
-            let times = rounds.noises.iter().filter(|noise| holds(noise)).count();
-            count(times) >= ALWAYS * count(rounds.noises.len())
-        };
-        let has_files = rounds.case.nature == Nature::FileSystem;
-        Self {
-            quota_counts: !always(&|noise| held_back(noise) == Some(true)),
-            memory_counts: !(has_files && always(&stalled)),
+            quota_counts: count(held.count()) < ALWAYS * count(rounds.noises.len()),
+            // Files that are larger than the memory push one another out of it.
+            memory_counts: !rounds.case.exceeds_memory,
         }
     }
 

@@ -383,16 +383,19 @@ impl Shipped {
         Ok(Self(known))
     }
 
-    /// That of a metric: measured, or that of its class.
-    pub(crate) fn spread(&self, id: &MetricId, nature: Nature, class: MetricClass) -> Spread {
-        let known = self.0.get(&format!("{}:{}", id.case.test, id.quantity));
+    /// That of a metric: measured, or that of its class. What was measured is of the test's own parameters; a case with
+    /// others is taken to scatter no less than its class.
+    pub(crate) fn spread(&self, case: &PlannedCase, quantity: &str, class: MetricClass) -> Spread {
+        let of_class = of_class(case.nature, class);
+        let known = self.0.get(&format!("{}:{quantity}", case.id.test));
+        let known = known.filter(|known| case.in_place_of.is_empty() || known.deviation > of_class);
         let (deviation, visits, source) = match known {
             Some(&Known {
                 deviation,
                 runs,
                 visits,
             }) => (deviation, visits, ScatterSource::Shipped { runs }),
-            None => (of_class(nature, class), CLASS_VISITS, ScatterSource::Class),
+            None => (of_class, CLASS_VISITS, ScatterSource::Class),
         };
         let df = approx(u64::from(visits)) - 1.0;
         Spread::of(deviation * limit_of(df).sqrt(), df, source)
@@ -407,7 +410,7 @@ pub(crate) fn of_machine(
 ) -> Spread {
     let id = id_of(case, metric);
     past.spread(&id, alike)
-        .unwrap_or_else(|| embedded().spread(&id, case.nature, metric.class))
+        .unwrap_or_else(|| embedded().spread(case, &metric.quantity, metric.class))
 }
 
 /// What tests of a class do that nobody has measured, as a standard deviation of a run's logarithm. Guessed from those
@@ -449,6 +452,7 @@ fn entry(line: &str) -> Option<(String, Known)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::params::ParamValue;
 
     #[test]
     fn what_is_built_in_can_be_read() {
@@ -478,6 +482,31 @@ mod tests {
         assert!(Shipped::read("os.pipe:x 0.1 2 2 d v m").is_err());
         let twice = format!("{HEADING}\na:b 0.1 2 2 d v m\na:b 0.2 2 2 d v m\n");
         assert!(Shipped::read(&twice).unwrap_err().contains("line 3"));
+    }
+
+    #[test]
+    fn a_case_with_other_parameters_scatters_no_less_than_its_class() {
+        let shipped = Shipped::read(&format!(
+            "{HEADING}\nquiet:x 0.01 20 6 d v m\nwild:x 0.5 20 6 d v m\n"
+        ));
+        let shipped = shipped.unwrap();
+        let source = |test: &str, is_own: bool| {
+            let mut case = testkit::case(&format!("{test}@1"), Vec::new());
+            if !is_own {
+                case.in_place_of = [("size".to_owned(), ParamValue::Count(1))]
+                    .into_iter()
+                    .collect();
+            }
+            let spread = shipped.spread(&case, "x", MetricClass::Throughput);
+            (spread.source.unwrap(), spread.deviation)
+        };
+        let measured = ScatterSource::Shipped { runs: 20 };
+        assert_eq!(source("quiet", true).0, measured);
+        assert_eq!(source("wild", true), source("wild", false));
+        let other = source("quiet", false);
+        assert_eq!(other.0, ScatterSource::Class);
+        assert_eq!(other, source("nobody", true));
+        assert!(other.1 > source("quiet", true).1);
     }
 
     #[test]

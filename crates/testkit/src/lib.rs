@@ -96,6 +96,7 @@ pub fn plan(cases: Vec<PlannedCase>) -> Plan {
         named: Vec::new(),
         dropped: Vec::new(),
         room: None,
+        own_ground: None,
         ordered: false,
         spread: None,
     }
@@ -144,6 +145,7 @@ pub fn case(id: &str, metrics: Vec<PlannedMetric>) -> PlannedCase {
         ground: None,
         needs: None,
         anchors: Vec::new(),
+        exceeds_memory: false,
         in_place_of: Params::default(),
         id,
     }

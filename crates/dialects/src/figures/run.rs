@@ -295,6 +295,7 @@ fn theirs(figures: &Figures, values: &[&Figure]) -> PlannedCase {
         allocates: false,
         implementation: None,
         anchors: Vec::new(),
+        exceeds_memory: false,
         in_place_of: Params::default(),
     }
 }
@@ -377,6 +378,7 @@ fn run(cases: Vec<Case<'_>>, source: Source<'_>, digest: Digest) -> Run {
             named: Vec::new(),
             dropped: Vec::new(),
             room: None,
+            own_ground: None,
             spread: None,
             ordered: false,
         },

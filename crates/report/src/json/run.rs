@@ -13,7 +13,7 @@ use model::estimate::{IndexSummary, MetricSummary, State};
 use model::ground::Ground;
 use model::host::HostFacts;
 use model::named::Named;
-use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, Settle};
+use model::plan::{CaseId, Dropped, Duel, OwnGround, Plan, PlannedCase, Settle};
 use model::record::{Binary, End, Run};
 use model::spec::Better;
 use model::units::{Nanos, Unit};
@@ -140,6 +140,8 @@ pub(super) struct PlanPart<'a> {
     named: &'a [Named],
     /// What is made before the first round that needs it, and shared by all that do.
     grounds: Vec<&'a Ground>,
+    /// What the only test makes in a longer budget, where it makes less; null where it does not.
+    own_ground: Option<&'a OwnGround>,
     /// What did not fit.
     dropped: &'a [Dropped],
 }
@@ -266,6 +268,7 @@ pub(super) fn plan_part(plan: &Plan) -> PlanPart<'_> {
         cases: plan.cases.iter().map(case_part).collect(),
         named: &plan.named,
         grounds: plan.grounds().collect(),
+        own_ground: plan.own_ground.as_ref(),
         dropped: &plan.dropped,
     }
 }

@@ -68,8 +68,9 @@ pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     }
     blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
     blocks.extend(written(view.writes).map(Block::Line));
-    let grounds = view.runs.iter().flat_map(|run| run.plan.grounds());
-    blocks.extend(grounds.map(|ground| Block::Line(grounds::planned(ground))));
+    let grounds = view.runs.iter();
+    let grounds = grounds.flat_map(|run| grounds::planned(&run.plan));
+    blocks.extend(grounds.map(Block::Line));
     if plan.soak.is_none() {
         blocks.extend(end(view, plan));
     }

@@ -8,7 +8,6 @@ use crate::yuen;
 use model::comparison::{Inside, MetricComparison, ScatterSource, Verdict};
 use model::host::Fact;
 use model::record::Run;
-use model::spec::Nature;
 
 /// A run of a machine, of nine rounds around this level.
 fn run(machine: &str, id: &str, seed: u64, level: f64) -> Run {
@@ -422,7 +421,7 @@ fn a_category_stands_on_no_single_run_and_is_doubted_with_its_metrics() {
 
 #[test]
 fn slow_moments_that_only_disturbed_rounds_show_are_doubted() {
-    let (a, mut b) = (run("a", "a", 1, 100.0), run("b", "b", 3, 100.0));
+    let (mut a, mut b) = (run("a", "a", 1, 100.0), run("b", "b", 3, 100.0));
     for round in &mut b.rounds {
         let model::record::Outcome::Done(measured) = &mut round.outcome else {
             panic!()
@@ -433,23 +432,28 @@ fn slow_moments_that_only_disturbed_rounds_show_are_doubted() {
         scatter: Some(0.0),
         ..NOBODY
     };
-    let slow = |b: &Run| {
-        let found = compare(&a, b, &exact);
+    let slow = |a: &Run, b: &Run| {
+        let found = compare(a, b, &exact);
         let doubts = found.doubts().count();
         let floor = found.metrics[0].floor.unwrap();
         assert_eq!(found.metrics[0].doubt, None);
         (floor.adjusted, floor.doubt, doubts)
     };
-    assert_eq!(slow(&b), (Verdict::Worse, None, 0));
+    assert_eq!(slow(&a, &b), (Verdict::Worse, None, 0));
     for round in &mut b.rounds {
         round.noise.psi_memory_share = Some(0.2);
     }
-    assert_eq!(slow(&b), (Verdict::WorseMaybe, Some(Inside::Memory), 1));
+    assert_eq!(slow(&a, &b), (Verdict::WorseMaybe, Some(Inside::Memory), 1));
+    // Where the files are larger than the memory, rounds wait for it whatever else runs.
+    for run in [&mut a, &mut b] {
+        run.plan.cases[0].exceeds_memory = true;
+    }
+    assert_eq!(slow(&a, &b), (Verdict::Worse, None, 0));
 }
 
 #[test]
-fn waiting_for_memory_is_what_runs_of_large_files_do_and_no_word_on_their_scatter() {
-    let seen = |nature, stalled: bool| {
+fn what_waits_for_memory_by_itself_shows_its_scatter_and_others_do_not() {
+    let seen = |exceeds_memory: bool, stalled: bool| {
         let mut runs: Vec<Run> = (1..8)
             .map(|at| {
                 later(
@@ -459,7 +463,7 @@ fn waiting_for_memory_is_what_runs_of_large_files_do_and_no_word_on_their_scatte
             })
             .collect();
         for run in &mut runs {
-            run.plan.cases[0].nature = nature;
+            run.plan.cases[0].exceeds_memory = exceeds_memory;
             for round in &mut run.rounds {
                 round.noise.psi_memory_share = Some(if stalled { 0.2 } else { 0.0 });
             }
@@ -467,10 +471,10 @@ fn waiting_for_memory_is_what_runs_of_large_files_do_and_no_word_on_their_scatte
         let of_machine: Vec<&Run> = runs.iter().collect();
         scatter::observed(&[of_machine]).len()
     };
-    let all = seen(Nature::System, false);
+    let all = seen(false, false);
     assert!(all > 0);
-    assert_eq!(seen(Nature::System, true), 0);
-    assert_eq!(seen(Nature::FileSystem, true), all);
+    assert_eq!(seen(false, true), 0);
+    assert_eq!(seen(true, true), all);
 }
 
 #[test]

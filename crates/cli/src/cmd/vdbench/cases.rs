@@ -261,6 +261,7 @@ pub(super) fn plan(
         soak: None,
         dropped: Vec::new(),
         room: None,
+        own_ground: None,
         named: Vec::new(),
         ordered: true,
         spread: None,

@@ -230,6 +230,10 @@ impl Workload for Large {
         here
     }
 
+    fn exceeds_memory(&self, params: &Params, host: &HostFacts, copies: u32) -> bool {
+        size::exceeds_memory(params, host, copies)
+    }
+
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         let size = params.size("size").0;
         if size != 0 && !(SIZE_MIN..=SIZE_MAX).contains(&size) {

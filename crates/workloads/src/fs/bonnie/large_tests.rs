@@ -91,7 +91,9 @@ fn the_time_and_the_bytes_of_a_round_follow_from_the_size() {
     assert!(size >= 300 << 20);
     let writes = LARGE.writes(&here).per_round.0;
     assert!(writes > 2 * size && writes < 2 * size + (16 << 20));
+    assert!(LARGE.exceeds_memory(&params, &host, 1));
     host.storage.free = model::host::Fact::Known(Bytes(400 << 20));
+    assert!(!LARGE.exceeds_memory(&params, &host, 4));
     assert_eq!(LARGE.on(&params, &host, 1).size("size").0, 200 << 20);
     let each = LARGE.on(&params, &host, 4).size("size").0;
     assert_eq!(each, 50 << 20, "four copies share the disk");

@@ -64,6 +64,12 @@ pub(super) fn expected(params: &Params, host: &HostFacts, copies: u32) -> Option
     Some(free.map_or(wanted, |free| wanted.min(of_each(free.0))))
 }
 
+/// Whether the files of all copies are larger than what could hold them.
+pub(super) fn exceeds_memory(params: &Params, host: &HostFacts, copies: u32) -> bool {
+    let each = expected(params, host, copies).unwrap_or_else(|| wanted(params, copies));
+    each.saturating_mul(u64::from(copies)) > memory()
+}
+
 /// The size that a copy is to have in `dir` now.
 pub(super) fn of_copy(params: &Params, dir: &Path, copies: u32) -> Result<Size, WorkError> {
     let space = file_system(dir)?;
