@@ -1,6 +1,7 @@
 //! What the user may type. Workloads never appear here: their parameters come from their specs.
 
 mod consent;
+mod duel;
 mod formats;
 pub(crate) mod help;
 mod measuring;
@@ -9,6 +10,7 @@ mod server;
 mod vdbench;
 
 pub(crate) use consent::{OthersArgs, TRUST};
+pub(crate) use duel::{DuelArgs, Trait};
 pub(crate) use formats::{Chosen, FormatArg, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
 use offers::CatalogueArg;
@@ -20,9 +22,7 @@ use crate::complete;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use engine::profile::Copies;
-use engine::resolve::Set;
 use model::bounds;
-use model::named::NamedKind;
 use model::params::parse_duration;
 use model::units::Nanos;
 use report::formats::{Format, Kind};
@@ -263,77 +263,9 @@ pub(crate) enum FailIf {
     Worse,
 }
 
-/// What options mean for a duel.
-const PAIRS: &str =
-    "Pairs of rounds of every case [default: until the verdict is final, 28 at most]";
-const LABELS: &str = "A name for the duel; its runs are called NAME-a and NAME-b";
-const SIDES: [&str; 6] = ["what", "a", "b", "a_cmd", "b_cmd", "Amount"];
+/// What a resumed soak has already.
 const SERIES: [&str; 5] = ["what", "span", "every", "copies", "window"];
 const SOAK: &str = "Go on with a soak that was interrupted or killed, on the same machine";
-const EITHER: &str =
-    "Go on with a duel that was interrupted or killed; either of its runs names it";
-
-/// Options of `duel`.
-#[derive(Debug, ClapArgs)]
-#[command(mut_arg("passes", |arg| arg.help(PAIRS)), mut_arg("label", |arg| arg.help(LABELS)))]
-#[command(mut_arg("resume", |arg| arg.help(EITHER).conflicts_with_all(SIDES)))]
-#[command(mut_args(|arg| formats::of(arg, Kind::Comparison)))]
-pub(crate) struct DuelArgs {
-    /// Profiles, tests, families or globs such as 'fs.*'
-    #[arg(value_name = "WHAT", required_unless_present = "resume", add = complete::to_measure())]
-    pub(crate) what: Vec<String>,
-    /// Side A: dir=DIR, device=DEVICE, file=FILE or set=TEST.PARAM=VALUE; may be given several times
-    #[arg(help_heading = "The two sides", long, value_name = "KEY=VALUE")]
-    pub(crate) a: Vec<Trait>,
-    /// Side B, likewise
-    #[arg(help_heading = "The two sides", long, value_name = "KEY=VALUE")]
-    pub(crate) b: Vec<Trait>,
-    /// Shell command that sets side A up before each of its rounds; tried once before the duel
-    #[arg(help_heading = "The two sides", long, value_name = "COMMAND")]
-    pub(crate) a_cmd: Option<String>,
-    /// Shell command that sets side B up before each of its rounds; tried once before the duel
-    #[arg(help_heading = "The two sides", long, value_name = "COMMAND")]
-    pub(crate) b_cmd: Option<String>,
-    #[command(flatten, next_help_heading = "How much")]
-    pub(crate) amount: Amount,
-    #[command(flatten, next_help_heading = "What and where")]
-    pub(crate) new: NewRun,
-    #[command(flatten)]
-    pub(crate) session: Session,
-    #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing,
-}
-
-/// What makes one side of a duel different from the other.
-#[derive(Clone, Debug)]
-pub(crate) enum Trait {
-    /// Its work directory is made in here.
-    Dir(PathBuf),
-    /// It measures this in place of a test file.
-    Named(NamedKind, PathBuf),
-    /// A parameter.
-    Set(Set),
-}
-
-impl std::str::FromStr for Trait {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some(("dir", dir)) if !dir.is_empty() => Ok(Self::Dir(dir.into())),
-            Some(("device", device)) if !device.is_empty() => {
-                Ok(Self::Named(NamedKind::Device, device.into()))
-            }
-            Some(("file", file)) if !file.is_empty() => {
-                Ok(Self::Named(NamedKind::File, file.into()))
-            }
-            Some(("set", set)) => set.parse().map(Self::Set),
-            _ => Err(format!(
-                "`{text}` is none of dir=DIR, device=DEVICE, file=FILE and set=TEST.PARAM=VALUE"
-            )),
-        }
-    }
-}
 
 /// Options of `soak`.
 #[derive(Debug, ClapArgs)]
@@ -548,13 +480,7 @@ mod tests {
             "--copies=1",
             "--window=2s",
         ];
-        let duel = [
-            "os.pipe",
-            "--a=dir=/",
-            "--b-cmd=true",
-            "--copies=1",
-            "--passes=6",
-        ];
+        let duel = ["os.pipe", "--b-cmd=true", "--copies=1", "--passes=6"];
         for (command, own) in [("run", &run[..]), ("soak", &soak), ("duel", &duel)] {
             let resume = ["kurabe", command, "--resume", "latest"];
             assert!(Args::try_parse_from(resume).is_ok(), "{command}");

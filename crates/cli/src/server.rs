@@ -33,6 +33,7 @@ const KEEP: &str = "keep the password in ~/.pgpass (mode 600), or the address wi
                     for `--db-file FILE`";
 
 /// A server as the user named it.
+#[derive(Clone)]
 pub(crate) struct Server {
     address: Address,
     secret: Option<Secret>,
@@ -43,16 +44,23 @@ pub(crate) struct Server {
 
 /// The server that the user named, where any is.
 pub(crate) fn named(args: &ServerArgs) -> anyhow::Result<Option<Server>> {
+    named_by(args, "--db")
+}
+
+/// The same, where an address is typed behind `option`.
+pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option<Server>> {
     let typed = |text: &str, from: &str| {
         Address::read(text.trim(), user().as_deref())
             .map_err(|why| failure(Exit::Usage, format!("read the address {from}: {why}"), None))
     };
     let variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let (found, is_ambient) = if let Some(url) = &args.db {
-        let found = typed(&text_of(url, "behind `--db`")?, "behind `--db`")?;
+        let from = format!("behind `{option}`");
+        let found = typed(&text_of(url, &from)?, &from)?;
         if found.password.is_some() {
-            let what = "use the password in the address behind `--db`: everybody on this machine can read \
-                        command lines";
+            let what = format!(
+                "use the password in the address {from}: everybody on this machine can read command lines"
+            );
             return Err(failure(Exit::Usage, what, Some(KEEP)));
         }
         (found, false)
@@ -88,6 +96,11 @@ pub(crate) fn named(args: &ServerArgs) -> anyhow::Result<Option<Server>> {
 }
 
 impl Server {
+    /// The address without a password.
+    pub(crate) fn shown(&self) -> String {
+        self.address.to_string()
+    }
+
     /// What stands in for the databases of tests.
     pub(crate) fn stand_in(&self) -> StandIn {
         StandIn {
@@ -102,25 +115,23 @@ impl Server {
     }
 }
 
-/// The consent with what opens the server.
-pub(crate) fn consent(consent: Consent, server: Option<&Server>) -> Consent {
-    let Some(server) = server else { return consent };
-    let path = server.stand_in().path;
-    Consent {
-        secrets: server
-            .secret
-            .clone()
-            .map(|secret| (path, secret))
-            .into_iter()
-            .collect(),
-        db_allow_existing: server.allow_existing,
-        ..consent
+/// The consent with what opens the servers.
+pub(crate) fn consent<'a>(
+    mut consent: Consent,
+    servers: impl IntoIterator<Item = &'a Server>,
+) -> Consent {
+    for server in servers {
+        let path = server.stand_in().path;
+        let secret = server.secret.clone();
+        consent.secrets.extend(secret.map(|secret| (path, secret)));
+        consent.db_allow_existing |= server.allow_existing;
     }
+    consent
 }
 
-/// Refuses to go on with a run of a server that was not named again, or of another one.
-pub(crate) fn same(runs: &[Run], server: Option<&Server>) -> anyhow::Result<()> {
-    let mut all = runs.iter().flat_map(|run| &run.plan.named);
+/// Refuses to go on with a run of a server that was not named again, or of another one; `option` names it.
+pub(crate) fn same(run: &Run, server: Option<&Server>, option: &str) -> anyhow::Result<()> {
+    let mut all = run.plan.named.iter();
     let kept = all
         .find(|named| named.kind == NamedKind::Server)
         .map(|named| &named.path);
@@ -129,7 +140,7 @@ pub(crate) fn same(runs: &[Run], server: Option<&Server>) -> anyhow::Result<()> 
         (Some(kept), Some(now)) if *kept == now => Ok(()),
         (Some(kept), now) => {
             let now = now.map_or_else(String::new, |now| format!(", and not on `{now}`"));
-            let hint = format!("name it again: `--db '{kept}'`");
+            let hint = format!("name it again: `{option}'{kept}'`");
             let what = format!("go on with a run that works on `{kept}`{now}");
             Err(failure(Exit::Usage, what, Some(&hint)))
         }

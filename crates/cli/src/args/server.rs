@@ -5,8 +5,30 @@ use clap::Args as ClapArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// An address as it was typed, which may hold a password and is not shown.
+#[derive(Clone)]
+pub(crate) struct Unshown(OsString);
+
+impl Unshown {
+    /// Keeps it from being printed.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, to be read.
+    pub(crate) fn reveal(&self) -> &OsString {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Unshown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Unshown(...)")
+    }
+}
+
 /// Which server, and what may be there.
-#[derive(Default, ClapArgs)]
+#[derive(Clone, Default, ClapArgs)]
 pub(crate) struct ServerArgs {
     /// Let tests of databases work on this PostgreSQL server in place of SQLite, such as `postgres://user@host:5432/db`
     /// or `postgres:///db?host=/run/postgresql`; a password is read from ~/.pgpass, or with the address from

@@ -1,6 +1,7 @@
 //! `kurabe duel`: two set-ups of the same machine, measured in pairs of rounds and compared as pairs.
 //!
-//! Two disks, two mount options, two values of a parameter: whatever `dir=`, `set=` or a shell command can tell apart.
+//! Two disks, two mount options, two servers, two values of a parameter: whatever `dir=`, `db=`, `set=` or a shell
+//! command can tell apart.
 //! Each side is a run of its own in the store, so that `show`, `export` and `compare` know both.
 //!
 //! What could be a slip is refused (one side that nobody said anything about, see `sides`) or said before anything is
@@ -21,6 +22,7 @@ use crate::new_run;
 use crate::output;
 use crate::planned;
 use crate::resume;
+use crate::server::{self, Server};
 use crate::session::{self, Ready};
 use engine::consent::Consent;
 use engine::resolve::Request;
@@ -33,13 +35,20 @@ use report::page::{Block, plan};
 use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
-    let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let (servers, quiet) = (sides::servers(args)?, args.session.quiet);
+    let consent = server::consent(args.session.consent(), servers.iter().flatten());
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
-        resume::ready(context, name, Kind::Duel, &consent)?
+        sides::refuse_what_is_decided(args)?;
+        let ready = resume::ready(context, name, Kind::Duel, &consent)?;
+        let typed = servers.iter().zip(["--a db=", "--b db="]);
+        for (run, (server, option)) in ready.runs.iter().zip(typed) {
+            server::same(run, server.as_ref(), option)?;
+        }
+        ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
-        let sides = sides(args, &consent)?;
+        let sides = sides(args, &servers, &consent)?;
         if dry_run.is_none() && !quiet {
             let page = Block::Section(None, plan::sides(&sides, context.lang));
             output::say(&report::render::text(&[page], context.lines));
@@ -69,7 +78,11 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
 }
 
 /// Both sides before their first round.
-fn sides(args: &DuelArgs, consent: &Consent) -> anyhow::Result<[Run; 2]> {
+fn sides(
+    args: &DuelArgs,
+    [of_a, of_b]: &[Option<Server>; 2],
+    consent: &Consent,
+) -> anyhow::Result<[Run; 2]> {
     if args.a.is_empty() && args.b.is_empty() && args.a_cmd.is_none() && args.b_cmd.is_none() {
         return Err(failure(
             Exit::Usage,
@@ -81,10 +94,19 @@ fn sides(args: &DuelArgs, consent: &Consent) -> anyhow::Result<[Run; 2]> {
     }
     sides::refuse_one_sided(args)?;
     let seed = new_run::seed(&args.new);
-    let mut sides = [
-        side(args, consent, seed, ("a", &args.a, args.a_cmd.as_ref()))?,
-        side(args, consent, seed, ("b", &args.b, args.b_cmd.as_ref()))?,
-    ];
+    let a = Own {
+        name: "a",
+        traits: &args.a,
+        prepare: args.a_cmd.as_ref(),
+        server: of_a.as_ref(),
+    };
+    let b = Own {
+        name: "b",
+        traits: &args.b,
+        prepare: args.b_cmd.as_ref(),
+        server: of_b.as_ref(),
+    };
+    let mut sides = [side(args, consent, seed, a)?, side(args, consent, seed, b)?];
     // The side keeps their ids, and so their work directories, apart; what is common to both lets one be found by the
     // other.
     let common = sides[0].meta.id.clone();
@@ -99,18 +121,26 @@ fn sides(args: &DuelArgs, consent: &Consent) -> anyhow::Result<[Run; 2]> {
     Ok(sides)
 }
 
-/// One side, before its first round: its name, what is said of it alone, and the command that sets it up.
-fn side(
-    args: &DuelArgs,
-    consent: &Consent,
-    seed: u64,
-    (name, traits, prepare): (&str, &[Trait], Option<&String>),
-) -> anyhow::Result<Run> {
+/// What is said of one side.
+#[derive(Clone, Copy)]
+struct Own<'a> {
+    name: &'a str,
+    /// Of it alone.
+    traits: &'a [Trait],
+    /// The command that sets it up.
+    prepare: Option<&'a String>,
+    /// The database server: its own, or that of both.
+    server: Option<&'a Server>,
+}
+
+/// One side, before its first round.
+fn side(args: &DuelArgs, consent: &Consent, seed: u64, own: Own<'_>) -> anyhow::Result<Run> {
+    let Own { name, traits, .. } = own;
     let dirs: Vec<&PathBuf> = traits
         .iter()
         .filter_map(|own| match own {
             Trait::Dir(dir) => Some(dir),
-            Trait::Set(_) | Trait::Named(..) => None,
+            _ => None,
         })
         .collect();
     if dirs.len() > 1 {
@@ -130,7 +160,7 @@ fn side(
     let dir = Directory::look(dir.map(PathBuf::as_path), option, consent)?;
     let own_sets = traits.iter().filter_map(|own| match own {
         Trait::Set(set) => Some(set.clone()),
-        Trait::Dir(_) | Trait::Named(..) => None,
+        _ => None,
     });
     let (device, file) = named(&args.new, name, traits)?;
     let label = args.new.label.as_ref();
@@ -151,12 +181,12 @@ fn side(
             // That of the runs, as soon as there is one.
             id: String::new(),
             side: name.to_owned(),
-            prepare: prepare.cloned(),
-            traits: sides::own_traits(traits, &dir.path),
+            prepare: own.prepare.cloned(),
+            traits: sides::own_traits(traits, &dir.path, own.server),
         }),
         ..Request::default()
     };
-    new_run::prepare(dir, &new, &request)
+    new_run::prepare_on(own.server, dir, &new, &request)
 }
 
 /// The device or file that this side measures in place of a test file: its own, or that of both.
@@ -167,7 +197,7 @@ fn named(
 ) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> {
     let mut own = traits.iter().filter_map(|own| match own {
         Trait::Named(kind, path) => Some((kind, path)),
-        Trait::Dir(_) | Trait::Set(_) => None,
+        _ => None,
     });
     match (own.next(), own.next()) {
         (Some(_), Some(_)) => Err(failure(

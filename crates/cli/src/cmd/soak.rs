@@ -26,7 +26,9 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
         let ready = resume::ready(context, name, Kind::Soak, &consent)?;
-        server::same(&ready.runs, server.as_ref())?;
+        for run in &ready.runs {
+            server::same(run, server.as_ref(), "--db ")?;
+        }
         ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;

@@ -9,13 +9,15 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// No file, output or process of ours may show it.
-const PASSWORD: &str = "h.nter2-Kn0bbly";
+pub(crate) const PASSWORD: &str = "h.nter2-Kn0bbly";
 
 /// A server.
-struct Server {
+pub(crate) struct Server {
     dir: TempDir,
     bin: PathBuf,
     port: u16,
+    /// With which it is started.
+    options: String,
 }
 
 /// Where a distribution puts what a server needs.
@@ -71,7 +73,7 @@ fn postgres() -> Option<(u32, u32)> {
 impl Server {
     /// Starts one with these further settings; `None`, with a word, where none is installed.
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    fn start(test: &str, settings: &[&str]) -> Option<Self> {
+    pub(crate) fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let user = if is_root() {
             postgres().map(Some)
         } else {
@@ -121,18 +123,36 @@ impl Server {
             own.push_str(" -c ");
             own.push_str(setting);
         }
-        let server = Self { dir, bin, port };
-        let log = server.dir.path().join("log");
-        well(
-            server
-                .ctl()
-                .args(["-w", "-l"])
-                .arg(log)
-                .args(["-o", &own, "start"])
-                .stdout(std::process::Stdio::null()),
-        );
+        let server = Self {
+            dir,
+            bin,
+            port,
+            options: own,
+        };
+        assert!(server.up(), "see `{}`", server.dir.path().display());
         server.ask("postgres", "CREATE DATABASE shop");
         Some(server)
+    }
+
+    /// Starts it, again where it was killed; whether that went well.
+    pub(crate) fn up(&self) -> bool {
+        let started = self
+            .ctl()
+            .args(["-w", "-l"])
+            .arg(self.dir.path().join("log"))
+            .args(["-o", &self.options, "start"])
+            .stdout(std::process::Stdio::null())
+            .status();
+        started.unwrap().success()
+    }
+
+    /// Kills its main process, which nothing can catch.
+    pub(crate) fn kill(&self) {
+        let noted = self.dir.path().join("data/postmaster.pid");
+        let noted = std::fs::read_to_string(noted).unwrap();
+        let pid: u32 = noted.lines().next().unwrap().trim().parse().unwrap();
+        assert!(pid > 1);
+        well(program("kill").args(["-KILL", &pid.to_string()]));
     }
 
     fn ctl(&self) -> Command {
@@ -146,7 +166,7 @@ impl Server {
 
     /// Answers of `psql`, a line each.
     #[track_caller]
-    fn ask(&self, database: &str, sql: &str) -> String {
+    pub(crate) fn ask(&self, database: &str, sql: &str) -> String {
         let mut psql = program(&self.bin.join("psql").to_string_lossy());
         psql.args([
             "-XAtq",
@@ -163,7 +183,7 @@ impl Server {
         well(psql.arg(self.dir.path())).trim().to_owned()
     }
 
-    fn socket(&self, database: &str) -> String {
+    pub(crate) fn socket(&self, database: &str) -> String {
         let dir = self.dir.path().display();
         format!(
             "postgres://postgres@/{database}?host={dir}&port={}",
@@ -171,7 +191,7 @@ impl Server {
         )
     }
 
-    fn loopback(&self) -> String {
+    pub(crate) fn loopback(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/shop", self.port)
     }
 }

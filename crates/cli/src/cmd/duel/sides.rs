@@ -4,9 +4,10 @@
 //! where it would compare what nobody meant to compare: a place against whatever directory the shell happens to be in,
 //! or a command against nothing that undoes it, so that both sides would be measured as the command left them.
 
-use crate::args::{DuelArgs, Trait};
+use crate::args::{DuelArgs, ServerArgs, Trait};
 use crate::exit::{Exit, failure};
 use crate::output;
+use crate::server::{self, Server};
 use dialects::printable::quoted;
 use engine::budget::rounds_wanted;
 use model::record::Run;
@@ -14,21 +15,83 @@ use report::{Lang, duel};
 use stats::ROUNDS_MIN;
 use std::path::Path;
 
+/// The database server of either side: its own, or that of both.
+pub(super) fn servers(args: &DuelArgs) -> anyhow::Result<[Option<Server>; 2]> {
+    let both = &args.server;
+    let (a, b) = (
+        own_server("A", &args.a, both)?,
+        own_server("B", &args.b, both)?,
+    );
+    let is_common = both.db.is_some() || both.db_file.is_some();
+    let is_any = a.is_some() || b.is_some();
+    let of = |own: Option<ServerArgs>, option: &str| match own {
+        Some(own) => server::named_by(&own, option),
+        // What may be in a database is said of the other side's.
+        None => server::named(&ServerArgs {
+            db_allow_existing: both.db_allow_existing && (is_common || !is_any),
+            ..both.clone()
+        }),
+    };
+    Ok([of(a, "--a db=")?, of(b, "--b db=")?])
+}
+
+/// The server that was named for this side alone.
+fn own_server(
+    letter: &str,
+    traits: &[Trait],
+    both: &ServerArgs,
+) -> anyhow::Result<Option<ServerArgs>> {
+    let mut own = traits.iter().filter_map(|own| match own {
+        Trait::Server(url) => Some((Some(url.reveal().clone()), None)),
+        Trait::ServerFile(file) => Some((None, Some(file.clone()))),
+        _ => None,
+    });
+    let first = own.next();
+    if own.next().is_some() {
+        let what = format!("duel: side {letter} has two database servers");
+        return Err(failure(Exit::Usage, what, None));
+    }
+    Ok(first.map(|(db, db_file)| ServerArgs {
+        db,
+        db_file,
+        db_allow_existing: both.db_allow_existing,
+    }))
+}
+
+const fn is_server(own: &Trait) -> bool {
+    matches!(own, Trait::Server(_) | Trait::ServerFile(_))
+}
+
+/// Refuses what a duel that goes on has already. Its servers are typed again: what opens them is kept nowhere.
+pub(super) fn refuse_what_is_decided(args: &DuelArgs) -> anyhow::Result<()> {
+    if args.a.iter().chain(&args.b).all(is_server) {
+        return Ok(());
+    }
+    let what = "say again with `--resume` what the sides are: the duel has it";
+    let hint = "`--a db=URL` and `--b db=URL` alone are typed again";
+    Err(failure(Exit::Usage, what, Some(hint)))
+}
+
 /// Refuses a duel of which one side is left to chance.
 pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
     let names = [("A", "b", "B"), ("B", "a", "A")];
-    let is_place = |own: &Trait| matches!(own, Trait::Dir(_) | Trait::Named(..));
-    let places = [&args.a, &args.b].map(|own| own.iter().any(is_place));
-    let both = &args.new;
+    let is_place = |own: &Trait| !matches!(own, Trait::Set(_));
+    let traits = [&args.a, &args.b];
+    let places = traits.map(|own| own.iter().any(is_place));
+    let (both, server) = (&args.new, &args.server);
     let is_common = both.dir.is_some() || both.device.is_some() || both.file.is_some();
+    let is_common = is_common || server.db.is_some() || server.db_file.is_some();
     let commands = [&args.a_cmd, &args.b_cmd].map(Option::is_some);
     for (one, (name, other, letter)) in names.into_iter().enumerate() {
         if places[one] && !places[1 - one] && !is_common {
             let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
-            let hint = format!(
-                "such as `--{other} dir=DIR`; `--{other} dir=.` is {}",
-                here.display()
-            );
+            let here = here.display();
+            let is_server = traits[one].iter().any(is_server);
+            let hint = if is_server {
+                format!("such as `--{other} db=URL`; `--{other} dir=.` is SQLite in {here}")
+            } else {
+                format!("such as `--{other} dir=DIR`; `--{other} dir=.` is {here}")
+            };
             let text = format!(
                 "duel: side {name} has a place of its own, and nothing says where side {letter} is"
             );
@@ -47,13 +110,17 @@ pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was said of this side alone, as it can be typed again anywhere; `dir` is its directory, absolute.
-pub(super) fn own_traits(traits: &[Trait], dir: &Path) -> Vec<String> {
+/// What was said of this side alone, as it can be typed again anywhere; `dir` is its directory, absolute. Of a server
+/// the address without a password, wherever it was read.
+pub(super) fn own_traits(traits: &[Trait], dir: &Path, server: Option<&Server>) -> Vec<String> {
     let text = |own: &Trait| match own {
         Trait::Dir(_) => format!("dir={}", dir.display()),
         Trait::Named(kind, path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             format!("{kind}={}", path.display())
+        }
+        Trait::Server(_) | Trait::ServerFile(_) => {
+            format!("db={}", server.map(Server::shown).unwrap_or_default())
         }
         Trait::Set(set) => format!("set={}.{}={}", set.who, set.param, set.value),
     };
@@ -112,7 +179,7 @@ mod tests {
             Trait::Set(set),
         ];
         assert_eq!(
-            own_traits(&traits, Path::new("/mnt/my disk")),
+            own_traits(&traits, Path::new("/mnt/my disk"), None),
             ["'dir=/mnt/my disk'", "device=/dev/sdb", "'set=os.*.bs=4k'"]
         );
     }
