@@ -3,6 +3,7 @@
 
 use crate::round::{Asked, Bench, NotDone, errand};
 use crate::schedule::FAILURES_MAX;
+use crate::wire::Sent;
 use crate::workload::{ErrandKind, Told};
 use model::ground::{Did, Errand, Ground};
 use model::plan::{Plan, PlannedCase};
@@ -188,10 +189,10 @@ impl Grounds {
     ) -> (Errand, Result<Told, NotDone>) {
         self.errands += 1;
         let asked = Asked {
-            errand: match did {
+            errand: Sent::For(match did {
                 Did::Make => ErrandKind::Make,
                 Did::Check => ErrandKind::Check,
-            },
+            }),
             case,
             number: self.errands,
             seed,
@@ -233,7 +234,7 @@ impl Grounds {
             };
             self.errands += 1;
             let asked = Asked {
-                errand: ErrandKind::Remove,
+                errand: Sent::For(ErrandKind::Remove),
                 case,
                 number: self.errands,
                 seed: 0,

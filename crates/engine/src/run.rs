@@ -4,6 +4,7 @@
 //! order decided by a coin, so that what the machine does meanwhile happens to both. A soak is one case, stretch after
 //! stretch.
 
+mod away;
 mod known;
 mod places;
 mod soak;
@@ -25,6 +26,7 @@ use crate::set_up::{SetUp, is_of_set_up};
 use crate::soak::Stretching;
 use crate::tick::Ticks;
 use crate::workdir::WorkDirError;
+use away::Target;
 use known::Found;
 use model::host::HostFacts;
 use model::plan::{CaseId, Duel, Plan};
@@ -212,6 +214,7 @@ struct Lane<'a> {
     seq: u32,
     /// Rounds at the end that failed because the side could not be set up.
     not_set_up: u32,
+    target: Target,
 }
 
 impl<'a> Lane<'a> {
@@ -248,6 +251,7 @@ impl<'a> Lane<'a> {
             found,
             seq,
             not_set_up: 0,
+            target: Target::default(),
         }
     }
 
@@ -256,6 +260,7 @@ impl<'a> Lane<'a> {
         let planned = &self.side.plan.cases[case];
         self.cases[case].learn(planned, round);
         self.found.learn(round);
+        self.target.learn(case, round);
         if matches!(round.outcome, Outcome::Failed(_)) {
             self.grounds.doubt(planned);
         }
@@ -363,9 +368,17 @@ impl<'a> Runner<'a> {
                 }
             }
             for case in order {
-                self.make_six_fit();
                 // A side that cannot be set up gives up every case, those of this pass too.
-                if !self.fits(case) || self.finished(case) {
+                if self.finished(case) {
+                    continue;
+                }
+                if !self.reach(case, self.left()) {
+                    return Ok(End::Interrupted);
+                }
+                self.make_six_fit();
+                // What is given up takes no time.
+                let is_gone = self.lanes.iter().any(|lane| lane.target.is_gone());
+                if !is_gone && !self.fits(case) {
                     continue;
                 }
                 did_something = true;
@@ -446,7 +459,13 @@ impl<'a> Runner<'a> {
     /// One round of one case on one side.
     fn one(&mut self, one: One) -> Result<Came, RunError> {
         let One { pass, case, .. } = one;
-        let (errands, stands) = match self.stand(one.side, case, &one) {
+        let gone = self.lanes[one.side].target.take_gone();
+        let is_gone = gone.is_some();
+        let stood = match gone {
+            Some(why) => Stood::Told(Vec::new(), Err(why)),
+            None => self.stand(one.side, case, &one),
+        };
+        let (errands, stands) = match stood {
             Stood::Told(errands, stands) => (errands, stands),
             Stood::NoTime => return Ok(Came::NoTime),
             Stood::Interrupted => return Ok(Came::Interrupted),
@@ -491,6 +510,9 @@ impl<'a> Runner<'a> {
             return Ok(Came::Interrupted);
         };
         lane.learn(case, &round);
+        if is_gone {
+            lane.cases[case].give_up();
+        }
         self.observer
             .ended(one.side, &round)
             .map_err(|why| RunError::Keep {

@@ -16,6 +16,15 @@ use model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What a worker is sent for that is no round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Sent {
+    /// Something for the ground of these parameters.
+    For(ErrandKind),
+    /// Look whether what stands in for the test's own is there.
+    Reach,
+}
+
 /// What one worker is to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
@@ -23,8 +32,8 @@ pub(crate) struct Order {
     pub(crate) params: Params,
     pub(crate) shape: Shape,
     pub(crate) place: Place,
-    /// What is to be done for the ground of these parameters, in the place of a round.
-    pub(crate) errand: Option<ErrandKind>,
+    /// What is to be done in the place of a round.
+    pub(crate) errand: Option<Sent>,
     /// The CPU to start on.
     pub(crate) cpu: Option<u32>,
     /// Whether it is to be told how far the work is.

@@ -6,8 +6,8 @@
 use crate::measure::{Counted, measure};
 use crate::recorder::{Latencies, Recorder};
 use crate::tick::{Board, Ticks, Told};
-use crate::wire::{CopyReport, Go, Order, Reply};
-use crate::workload::{self, ErrandKind, Finish, WorkError, Workload};
+use crate::wire::{CopyReport, Go, Order, Reply, Sent};
+use crate::workload::{self, Finish, WorkError, Workload};
 use model::num::approx;
 use model::record::{CopyDetail, CopyRecord, Series};
 use model::units::Nanos;
@@ -119,10 +119,10 @@ fn work(
     Ok(report(body.work_per_op(), counted, finish, cpu))
 }
 
-/// Makes, checks or removes what rounds stand on.
+/// Makes, checks or removes what rounds stand on, or looks whether something is there.
 fn run_errand(
     order: &Order,
-    errand: ErrandKind,
+    errand: Sent,
     output: &mut impl Write,
     find: impl Fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<workload::Told, Stop> {
@@ -132,7 +132,16 @@ fn run_errand(
         let said = write_line(output, &Reply::Made(bytes));
         broken = broken.take().or(said.err());
     };
-    let told = workload.errand(errand, &order.params, &order.place, &mut tell)?;
+    let told = match errand {
+        Sent::For(errand) => workload.errand(errand, &order.params, &order.place, &mut tell)?,
+        Sent::Reach => {
+            workload.reach(&order.place)?;
+            workload::Told {
+                holds: true,
+                ..workload::Told::default()
+            }
+        }
+    };
     broken.map_or(Ok(told), |error| Err(Stop::Pipe(error)))
 }
 

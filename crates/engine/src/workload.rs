@@ -174,6 +174,12 @@ pub trait Workload: Sync {
         Err(WorkError::Failed(why))
     }
 
+    /// Looks whether what stands in for its own, such as a server, is there at this moment, in a worker process that does
+    /// nothing else; asked where a round failed. [`WorkError::Unsupported`] where waiting for it would not help.
+    fn reach(&self, _place: &Place) -> Result<(), WorkError> {
+        Ok(())
+    }
+
     /// Which code does the work on this machine, where there are several: `SHA-NI`, `portable`... Asked once, when the
     /// plan is made, and kept with the results.
     fn implementation(&self, _params: &Params) -> Option<String> {

@@ -33,6 +33,7 @@ mod memory;
 mod offers;
 mod owned;
 mod postgres;
+mod postgres_away;
 mod postgres_duels;
 mod profiles;
 mod reports;

@@ -1,10 +1,11 @@
-//! An errand: one worker that makes, checks or removes what rounds stand on, with a deadline of its own.
+//! An errand: one worker that makes, checks or removes what rounds stand on, or looks whether a server is there, with a
+//! deadline of its own.
 
 use super::crew::{Crew, Heard, Stage, Stop};
 use super::{Bench, RoundDir, SHARED, Which};
 use crate::set_up::{NotSetUp, SetUp};
 use crate::soak::Moment;
-use crate::wire::Order;
+use crate::wire::{Order, Sent};
 use crate::workdir::RUN_DIR;
 use crate::workload::{ErrandKind, Place, Told};
 use model::noise::Noise;
@@ -16,10 +17,10 @@ use std::fs;
 /// What is asked of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
-    pub(crate) errand: ErrandKind,
+    pub(crate) errand: Sent,
     /// A case that stands on the ground.
     pub(crate) case: &'a PlannedCase,
-    /// Tells the errands of a run apart.
+    /// Tells errands of a kind apart.
     pub(crate) number: u32,
     pub(crate) seed: u64,
     /// Taking longer is a hang.
@@ -50,14 +51,18 @@ pub(crate) fn errand(
     asked: Asked<'_>,
     hear: &mut dyn FnMut(Bytes),
 ) -> Result<Told, NotDone> {
-    let removes = asked.errand == ErrandKind::Remove;
+    let removes = asked.errand == Sent::For(ErrandKind::Remove);
     // Whoever sets a side up may mount what is written to.
     match bench.set_up.filter(|_| !removes).map(SetUp::run) {
         None | Some(Ok(_)) => {}
         Some(Err(NotSetUp::Failed(failure))) => return Err(NotDone::Failed(failure)),
         Some(Err(NotSetUp::Interrupted)) => return Err(NotDone::Interrupted),
     }
-    let dir = RoundDir::of(bench.work_dir, format!("errand-{}", asked.number));
+    let what = match asked.errand {
+        Sent::For(_) => "errand",
+        Sent::Reach => "reach",
+    };
+    let dir = RoundDir::of(bench.work_dir, format!("{what}-{}", asked.number));
     let mut crew = Crew::default();
     crew.is_deaf = removes;
     let done = send(bench, asked, &dir, &mut crew, hear);

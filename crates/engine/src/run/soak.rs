@@ -51,6 +51,9 @@ impl Runner<'_> {
             if self.lanes[0].cases[0].given_up() {
                 return Ok(End::Complete);
             }
+            if !self.reach(0, Some(plan.span.since(clock.elapsed()))) {
+                return Ok(End::Interrupted);
+            }
             let now = Now {
                 elapsed: clock.elapsed(),
                 since,

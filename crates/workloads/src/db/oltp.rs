@@ -200,6 +200,10 @@ impl Workload for Oltp {
         }
     }
 
+    fn reach(&self, place: &Place) -> Result<(), WorkError> {
+        server_of(place.stand_in.as_ref()).map_or(Ok(()), |server| postgres::reach(place, server))
+    }
+
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.check_params(params)?;
         let tables = Tables::of(params);

@@ -103,6 +103,15 @@ fn read(path: &Path) -> Result<Address, WorkError> {
         .map_err(|why| WorkError::failed("read the address", &text, why))
 }
 
+/// Connects, and no more.
+pub(in crate::db) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkError> {
+    let (address, secret, _) = asked(place, server)?;
+    let connected = log_in(&address, secret.as_ref());
+    connected
+        .map(drop)
+        .map_err(|trouble| of("connect to", &address, &trouble))
+}
+
 impl Server {
     /// Connects, takes the lock, and looks whether tables may be made there.
     pub(super) fn open(

@@ -1,0 +1,140 @@
+//! What a side works on and the run has not made, such as a server: after a round that failed it is asked whether it is
+//! still there, and waited for where it is not.
+//!
+//! Who waits is told so, and not for longer than a bound: the cases that need it are given up then, with the reason. What
+//! has not been there in this run is not waited for: its address is wrong, or nobody has started it.
+
+use super::soak::sleep_for;
+use super::{Lane, Runner};
+use crate::round::{Asked, NotDone, errand};
+use crate::wire::Sent;
+use model::named::NamedKind;
+use model::record::{Failure, Outcome, Round};
+use model::units::Nanos;
+use sys::clock::monotonic;
+
+/// The longest that it is waited for: a server that was killed goes through its log first, which takes seconds to
+/// minutes. A budget or the time of a soak may end it before.
+const AWAY_MAX: Nanos = Nanos::from_secs(300);
+
+/// From one try to the next.
+const TRY_EVERY: Nanos = Nanos::from_secs(1);
+
+/// A try takes no longer: a name to be asked for, and a host that does not answer, take ten seconds each.
+const TRY_MAX: Nanos = Nanos::from_secs(45);
+
+/// What is known of what a side works on.
+#[derive(Debug, Default)]
+pub(super) struct Target {
+    /// It has been there in this run.
+    was_there: bool,
+    /// The case whose round failed since it was there last.
+    doubted: Option<usize>,
+    /// Since when it is waited for, and until when: monotonic, in nanoseconds.
+    waiting: Option<(u64, u64)>,
+    /// How often it was asked.
+    tries: u32,
+    /// Why it is not waited for any longer: that of the round that is next.
+    gone: Option<Failure>,
+}
+
+impl Target {
+    /// Takes a finished round into account.
+    pub(super) fn learn(&mut self, case: usize, round: &Round) {
+        let is_done = matches!(round.outcome, Outcome::Done(_));
+        self.was_there |= is_done || round.errands.iter().any(|errand| errand.holds);
+        if !is_done && self.was_there {
+            self.doubted = Some(case);
+        }
+    }
+
+    /// Why the next round is none; whoever asks keeps it.
+    pub(super) fn take_gone(&mut self) -> Option<Failure> {
+        self.gone.take()
+    }
+
+    /// Whether the next round is none.
+    pub(super) const fn is_gone(&self) -> bool {
+        self.gone.is_some()
+    }
+}
+
+impl Lane<'_> {
+    /// Asks once, by a worker for this case.
+    fn ask(&mut self, case: usize) -> Result<(), NotDone> {
+        self.target.tries += 1;
+        let asked = Asked {
+            errand: Sent::Reach,
+            case: &self.side.plan.cases[case],
+            number: self.target.tries,
+            seed: 0,
+            at_most: TRY_MAX,
+        };
+        errand(&self.bench, asked, &mut |_| ()).map(drop)
+    }
+
+    fn is_on_server(&self) -> bool {
+        let stand_in = self.bench.stand_in.as_ref();
+        stand_in.is_some_and(|own| own.kind == NamedKind::Server)
+    }
+}
+
+impl Runner<'_> {
+    /// Before a round of this case, where an earlier one failed: asks whether what the sides work on is there, and waits
+    /// for it as long as there is time `left`. False where the user interrupted that.
+    pub(super) fn reach(&mut self, case: usize, left: Option<Nanos>) -> bool {
+        (0..self.lanes.len()).all(|side| self.reach_on(side, case, left))
+    }
+
+    fn reach_on(&mut self, side: usize, case: usize, left: Option<Nanos>) -> bool {
+        let lane = &mut self.lanes[side];
+        let Some(failed) = lane.target.doubted.filter(|_| lane.is_on_server()) else {
+            return true;
+        };
+        loop {
+            let why = match lane.ask(failed) {
+                Err(NotDone::Interrupted) => return false,
+                // A round says what else is wrong with it.
+                Ok(()) | Err(NotDone::NoTime | NotDone::Failed(Failure::Unsupported(_))) => break,
+                Err(NotDone::Failed(why)) => why.to_string(),
+            };
+            let now = monotonic();
+            let (since, until) = *lane.target.waiting.get_or_insert_with(|| {
+                let most = left.map_or(AWAY_MAX, |left| left.min(AWAY_MAX));
+                let first = why.lines().next().unwrap_or_default();
+                self.observer.notices(&format!(
+                    "{first}: waiting for up to {} s until it is there again",
+                    most.0 / 1_000_000_000
+                ));
+                (now, now.saturating_add(most.0))
+            });
+            if now >= until {
+                let cases = &lane.side.plan.cases;
+                if cases[case].workload == cases[failed].workload {
+                    let waited = in_seconds(now - since);
+                    let words = format!("{why}\nit was waited for {waited} s, and is given up");
+                    lane.target.gone = Some(Failure::Error(words));
+                }
+                return true;
+            }
+            let next = until.min(now + TRY_EVERY.0);
+            sleep_for(|| Nanos(next.saturating_sub(monotonic())));
+        }
+        lane.target.doubted = None;
+        if let Some((since, _)) = lane.target.waiting.take() {
+            let waited = in_seconds(monotonic() - since);
+            let what = lane.bench.stand_in.as_ref();
+            let what = what.map(|own| own.path.display().to_string());
+            self.observer.notices(&format!(
+                "`{}` is there again after {waited} s",
+                what.unwrap_or_default()
+            ));
+        }
+        true
+    }
+}
+
+/// Whole seconds.
+const fn in_seconds(nanos: u64) -> u64 {
+    nanos.div_ceil(1_000_000_000)
+}
