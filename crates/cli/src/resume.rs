@@ -96,7 +96,12 @@ fn same_set_up(run: &Run, consent: &Consent) -> anyhow::Result<()> {
         plan: targets::look_again(&run.plan)?,
         rounds: Vec::new(),
     };
-    let differences = stats::differences(run, &now);
+    refuse_another(run, &now)
+}
+
+/// Refuses to go on with a run on what differs from its set-up.
+pub(crate) fn refuse_another(run: &Run, now: &Run) -> anyhow::Result<()> {
+    let differences = stats::differences(run, now);
     if differences.is_empty() {
         return Ok(());
     }

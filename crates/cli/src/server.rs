@@ -6,9 +6,10 @@
 use crate::args::ServerArgs;
 use crate::exit::{Exit, failure};
 use crate::output;
-use engine::consent::Consent;
+use crate::resume;
+use engine::consent::{Consent, Permits};
 use engine::secret::Secret;
-use engine::workload::StandIn;
+use engine::workload::{StandIn, WorkError};
 use model::named::NamedKind;
 use model::record::Run;
 use std::ffi::OsStr;
@@ -150,6 +151,26 @@ pub(crate) fn same(run: &Run, server: Option<&Server>, option: &str) -> anyhow::
         }
         (None, _) => Ok(()),
     }
+}
+
+/// The run with what its servers say of themselves; `None` where it works on none. Refuses one that does not let us in,
+/// and one that is not what it was when the run began.
+pub(crate) fn asked(run: &Run, permits: &Permits) -> anyhow::Result<Option<Run>> {
+    if run.plan.servers().next().is_none() {
+        return Ok(None);
+    }
+    let mut now = run.clone();
+    for named in &mut now.plan.named {
+        if named.kind == NamedKind::Server {
+            let facts = workloads::db::facts(Path::new(&named.path), permits);
+            named.server = facts.map_err(|error| match error {
+                WorkError::Unsupported(_) => failure(Exit::Unsupported, error, None),
+                _ => failure(Exit::Incomplete, error, None),
+            })?;
+        }
+    }
+    resume::refuse_another(run, &now)?;
+    Ok(Some(now))
 }
 
 /// A text of the user's; what is no Unicode is not shown.

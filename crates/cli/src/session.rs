@@ -9,7 +9,8 @@ use crate::kind::Kind;
 use crate::output;
 use crate::progress::Bar;
 use crate::rescue::Rescue;
-use engine::consent::{Granted, Left};
+use crate::server;
+use engine::consent::{Granted, Left, Permits};
 use engine::ground::Preparing;
 use engine::run::{Ended, Observer, Places, Progress, Resting, RunError, Setting, Side};
 use engine::set_up::{NotSetUp, SetUp};
@@ -18,6 +19,7 @@ use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::{Nanos, UnixNanos};
 use report::Lang;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
@@ -88,8 +90,7 @@ pub(crate) fn measure_before(
     onlooker: Option<&mut dyn Onlooker>,
 ) -> anyhow::Result<Measured> {
     let store = context.store(granted.dir_of_others)?;
-    let runs = &ready.runs;
-    rehearse(runs)?;
+    let runs = &*rehearsed(&ready.runs, &granted.permits)?;
     let sides: Vec<Side<'_>> = runs.iter().map(side).collect();
     let note = || {
         let mut dirs = sides.iter().flat_map(work_dirs);
@@ -140,13 +141,25 @@ enum Kept {
     Elsewhere(anyhow::Error),
 }
 
-/// Sets each side of a duel up once, before anything is kept: a slip in a command must not cost a budget.
-fn rehearse(runs: &[Run]) -> anyhow::Result<()> {
-    // One that is over will be refused.
-    for run in runs.iter().filter(|run| run.meta.end != End::Complete) {
-        let (Some(set_up), Some(duel)) = (SetUp::of(&run.plan), &run.plan.duel) else {
+/// Sets each side of a duel up once, before anything is kept: a slip in a command must not cost a budget. And asks
+/// servers what they are, each as its side has been set up.
+fn rehearsed<'a>(runs: &'a [Run], permits: &Permits) -> anyhow::Result<Cow<'a, [Run]>> {
+    let mut all = Cow::Borrowed(runs);
+    for (at, run) in runs.iter().enumerate() {
+        // One that is over will be refused.
+        if run.meta.end == End::Complete {
             continue;
-        };
+        }
+        set_up_once(run)?;
+        if let Some(asked) = server::asked(run, permits)? {
+            all.to_mut()[at] = asked;
+        }
+    }
+    Ok(all)
+}
+
+fn set_up_once(run: &Run) -> anyhow::Result<()> {
+    if let (Some(set_up), Some(duel)) = (SetUp::of(&run.plan), &run.plan.duel) {
         match set_up.run() {
             Ok(done) => {
                 if done.leaves {

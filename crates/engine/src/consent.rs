@@ -307,6 +307,7 @@ pub fn name(
             size: facts.size,
             devices: facts.devices,
             serial: facts.serial,
+            server: Vec::new(),
         });
     }
     Ok(())

@@ -37,6 +37,31 @@ impl fmt::Display for NamedKind {
     }
 }
 
+/// What a server says of itself that decides figures: its version, or one of its settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerFact {
+    /// As the server calls it.
+    pub name: String,
+    /// As the server writes it.
+    pub value: String,
+    /// Where the server has it from, by its own word: `default`, `configuration file`...
+    pub source: String,
+}
+
+impl ServerFact {
+    /// The name of the one that says what the server is: its product and version.
+    pub const VERSION: &str = "version";
+
+    /// Its value, and where that is from where it is nothing that everybody has.
+    pub fn told(&self) -> String {
+        match (self.value.as_str(), self.source.as_str()) {
+            ("", _) => "empty".to_owned(),
+            (value, "default" | "") => value.to_owned(),
+            (value, source) => format!("{value} ({source})"),
+        }
+    }
+}
+
 /// A device, file or server that a run works on, as it was when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
@@ -57,4 +82,8 @@ pub struct Named {
     /// A keyed digest of the device's serial number: it tells one disk from another and nothing else.
     #[serde(rename = "serial_digest")]
     pub serial: Fact<String>,
+    /// What a server says of itself, asked before the first round; what it hides is not listed, and nothing is of
+    /// devices and files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<ServerFact>,
 }

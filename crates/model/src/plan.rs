@@ -199,6 +199,12 @@ impl Plan {
         named.filter(|named| matches!(named.kind, NamedKind::Device | NamedKind::File))
     }
 
+    /// The servers that it works on.
+    pub fn servers(&self) -> impl Iterator<Item = &Named> {
+        let named = self.named.iter();
+        named.filter(|named| named.kind == NamedKind::Server)
+    }
+
     /// The directories beside that of the run in which it makes directories of its own, each once.
     pub fn anchors(&self) -> impl Iterator<Item = &Path> {
         let mut seen = BTreeSet::new();

@@ -7,7 +7,7 @@ use crate::party::Party;
 use crate::said;
 use crate::table::cut;
 use dialects::printable::printable;
-use model::comparison::Refusal;
+use model::comparison::{Difference, Refusal};
 use model::plan::{Duel, PlannedCase};
 use model::record::{Failure, Run, brief};
 
@@ -139,9 +139,30 @@ pub(crate) fn about(base: &Party<'_>, other: &Party<'_>, lang: Lang) -> Vec<Stri
     if let (Some(fewest), Some(most)) = (counts().min(), counts().max()) {
         lines.push(pairs(fewest, most, lang));
     }
+    lines.extend(servers(a, b, lang));
     lines.extend([a, b].into_iter().flat_map(|run| failures(run, lang)));
     lines.extend(ended(a, b, lang));
     lines
+}
+
+/// What the servers of the sides say of themselves and differs.
+fn servers(a: &Run, b: &Run, lang: Lang) -> Option<String> {
+    let found = stats::of_servers(&a.plan, &b.plan);
+    let each = found.iter().map(|Difference { what, base, other }| {
+        let what = what.trim_start_matches("server: ");
+        say!(
+            lang,
+            "{what} {base} (A) and {other} (B)",
+            "{what} は {base}（A）と {other}（B）"
+        )
+    });
+    let list = each.collect::<Vec<_>>().join(lang.pick("; ", "、"));
+    let said = say!(
+        lang,
+        "the servers differ: {list}",
+        "サーバーの設定に違いがあります: {list}"
+    );
+    (!found.is_empty()).then(|| printable(&said))
 }
 
 /// How many pairs a case has, the fewest and the most.

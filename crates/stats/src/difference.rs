@@ -7,7 +7,7 @@
 use model::comparison::Difference;
 use model::facts::{Known, Section};
 use model::host::{BlockDevice, Cache, Fact, HostFacts, IoThrottle};
-use model::named::Named;
+use model::named::{Named, ServerFact};
 use model::origin::Origin;
 use model::plan::Plan;
 use model::record::{Binary, Run, RunMeta};
@@ -216,9 +216,16 @@ impl List {
         }
     }
 
-    /// Devices and files that were measured in the place of a test file of the run's own.
+    /// Devices, files and servers that were measured in the place of what the run would make itself.
     fn named(&mut self, base: &Plan, other: &Plan) {
-        let [base, other] = [base, other].map(|plan| plan.measured().collect::<Vec<_>>());
+        let [here, there] = [base, other].map(|plan| plan.measured().collect::<Vec<_>>());
+        self.each_named(&here, &there);
+        let [here, there] = [base, other].map(|plan| plan.servers().collect::<Vec<_>>());
+        self.each_named(&here, &there);
+        self.0.extend(of_servers(base, other));
+    }
+
+    fn each_named(&mut self, base: &[&Named], other: &[&Named]) {
         for at in 0..base.len().max(other.len()) {
             let (here, there) = (base.get(at).copied(), other.get(at).copied());
             let what = |fact: &str| match here.or(there) {
@@ -288,6 +295,22 @@ impl List {
     }
 }
 
+/// The facts of servers that both plans know and that differ.
+pub fn of_servers(base: &Plan, other: &Plan) -> Vec<Difference> {
+    let mut list = List::default();
+    for (here, there) in base.servers().zip(other.servers()) {
+        for fact in &here.server {
+            let same = |other: &&ServerFact| other.name == fact.name;
+            let other = there.server.iter().find(same);
+            if let Some(other) = other.filter(|other| other.value != fact.value) {
+                let what = format!("server: {}", fact.name);
+                list.texts(&what, fact.told(), other.told());
+            }
+        }
+    }
+    list.0
+}
+
 /// Whether two figures that need not agree exactly differ beyond what they may.
 pub(crate) fn differs(a: f64, b: f64) -> bool {
     (a - b).abs() > STATED_TOLERANCE * a.abs().max(b.abs())
@@ -323,7 +346,7 @@ fn chain(devices: &[BlockDevice]) -> String {
 
 fn measured(named: Option<&Named>) -> String {
     named.map_or_else(
-        || "none: a test file of its own".to_owned(),
+        || "none: what the run makes itself".to_owned(),
         |named| {
             let how = if named.writes {
                 "written to"

@@ -185,6 +185,7 @@ fn same_storage(a: &Run, b: &Run) -> bool {
     here.file_system.known() == there.file_system.known()
         && here.devices.known().map(names) == there.devices.known().map(names)
         && a.plan.measured().eq(b.plan.measured())
+        && a.plan.servers().eq(b.plan.servers())
 }
 
 #[cfg(test)]

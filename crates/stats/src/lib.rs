@@ -81,7 +81,7 @@ mod warnings;
 pub use brief::{Brief, Figure};
 pub use category::category_of;
 pub use compare::{CompareOptions, compare, compare_each, compare_groups};
-pub use difference::differences;
+pub use difference::{differences, of_servers};
 pub use headline::{Headlined, headlines, rounds_of_each};
 pub use history::EARLIER_MOST;
 pub use noted::{Noted, noted};

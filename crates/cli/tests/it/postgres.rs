@@ -183,6 +183,12 @@ impl Server {
         well(psql.arg(self.dir.path())).trim().to_owned()
     }
 
+    /// The command line that asks its database `shop`.
+    pub(crate) fn psql(&self) -> String {
+        let dir = self.dir.path().display();
+        format!("psql -XAtq -U postgres -d shop -p {} -h {dir}", self.port)
+    }
+
     pub(crate) fn socket(&self, database: &str) -> String {
         let dir = self.dir.path().display();
         format!(

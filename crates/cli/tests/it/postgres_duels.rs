@@ -165,3 +165,100 @@ fn a_killed_duel_goes_on_where_its_servers_are_named_again() {
         .out_says(&["3 pairs of rounds"]);
     assert_eq!(tables(&server), "0");
 }
+
+/// What a kept run has of its server's setting: its value and source.
+fn told(run: &Value, name: &str) -> (String, String) {
+    let facts = run["plan"]["named"][0]["server"].as_array().unwrap();
+    let found = facts.iter().find(|fact| fact["name"] == name).unwrap();
+    let text = |key: &str| found[key].as_str().unwrap().to_owned();
+    (text("value"), text("source"))
+}
+
+#[test]
+fn what_servers_say_of_themselves_is_kept_and_compared() {
+    const TEST: &str = "what_servers_say_of_themselves_is_kept_and_compared";
+    let Some(server) = Server::start(TEST, &["jit=off"]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let url = server.socket("shop");
+    // Two settings of one server, by commands: each side's is asked for as its side is set up.
+    let set = |value: &str| {
+        let psql = server.psql();
+        format!(
+            "{psql} -c 'ALTER SYSTEM SET synchronous_commit = {value}' -c 'SELECT pg_reload_conf()' && sleep 0.2"
+        )
+    };
+    let (a, b) = (set("on"), set("off"));
+    let args = [
+        "duel",
+        "db.update-index",
+        "--db",
+        &url,
+        "--a-cmd",
+        &a,
+        "--b-cmd",
+        &b,
+    ];
+    let more = ["--set", "db.*.table_size=1000", "--set", "db.*.time=500ms"];
+    let more = [&more[..], &["--passes", "2", "--label", "d"]].concat();
+    let done = bed.run(&[&args[..], &more].concat()).code(0);
+    let differ = "the servers differ: synchronous_commit on (configuration file) (A) and off (configuration file) (B)";
+    done.out_says(&[differ]);
+    let [on, off] = ["d-a", "d-b"].map(|run| exported(&bed, run));
+    let of_file = |value: &str| (value.to_owned(), "configuration file".to_owned());
+    assert_eq!(told(&on, "synchronous_commit"), of_file("on"));
+    assert_eq!(told(&off, "synchronous_commit"), of_file("off"));
+    assert_eq!(told(&on, "fsync").1, "default");
+    assert_eq!(
+        told(&on, "jit"),
+        ("off".to_owned(), "command line".to_owned())
+    );
+    assert!(told(&on, "version").0.starts_with("PostgreSQL 1"));
+    // Runs, too, are told apart by it.
+    server.ask("shop", "ALTER DATABASE shop SET random_page_cost = 1.5");
+    let args = [
+        "run",
+        "db.point-select",
+        "--db",
+        &url,
+        "--passes",
+        "1",
+        "--label",
+        "r",
+    ];
+    bed.run(&[&args[..], &more[..4]].concat()).code(0);
+    bed.run(&["show", "r", "--full"])
+        .code(0)
+        .out_says(&[", PostgreSQL 1"]);
+    server.ask("shop", "ALTER DATABASE shop RESET random_page_cost");
+    let args = [
+        "run",
+        "db.point-select",
+        "--db",
+        &url,
+        "--passes",
+        "60",
+        "--label",
+        "s",
+    ];
+    let mut child = bed.start(&[&args[..], &more[..4]].concat());
+    eventually(60, || {
+        let latest = &bed.listed()[0];
+        latest["label"] == "s" && latest["rounds"].as_u64() > Some(0)
+    });
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let done = bed.run(&["compare", "--full", "r", "s"]);
+    for words in ["server: random_page_cost", "1.5 (database)"] {
+        assert!(done.says(words), "{words}: {done:#?}");
+    }
+    // And another one is no server to go on with.
+    server.ask("shop", "ALTER DATABASE shop SET jit = on");
+    bed.run(&["run", "--resume", "s", "--db", &url])
+        .code(2)
+        .err_has(&[
+            "the set-up is not the same",
+            "server: jit: off (command line), now on (database)",
+        ]);
+}

@@ -7,7 +7,7 @@ use crate::lang::{Lang, say};
 use crate::number;
 use model::facts::{Brief, Known, Row, Section};
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
-use model::named::NamedKind;
+use model::named::{Named, NamedKind, ServerFact};
 use model::plan::Plan;
 use model::units::{Bytes, Nanos, Unit};
 
@@ -196,7 +196,14 @@ pub(crate) fn mitigated(done: usize, open: usize, lang: Lang) -> String {
     }
 }
 
-/// The devices and files that a run works on beside its own directory, a line for each.
+/// What a server is.
+fn version(named: &Named) -> Option<&String> {
+    let mut facts = named.server.iter();
+    let version = facts.find(|fact| fact.name == ServerFact::VERSION);
+    version.map(|fact| &fact.value)
+}
+
+/// The devices, files and servers that a run works on beside its own directory, a line for each.
 pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
     plan.named
         .iter()
@@ -215,6 +222,7 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
                 Some(kinds.join(" < ")).filter(|kinds| !kinds.is_empty()),
                 model.cloned(),
                 named.size.known().copied().map(bytes),
+                version(named).cloned(),
                 Some(how.to_owned()),
             ];
             let what = match named.kind {

@@ -166,12 +166,13 @@ fn what_is_measured_is_a_difference_of_set_up() {
         size: Fact::Known(Bytes(20 << 30)),
         devices: Fact::Known(Vec::new()),
         serial: Fact::Known(serial.to_owned()),
+        server: Vec::new(),
     };
     check(
         |run| run.plan.named = vec![named("/dev/vdb", "ab", false)],
         &[(
             "measured device",
-            "none: a test file of its own",
+            "none: what the run makes itself",
             "/dev/vdb, only read",
         )],
     );

@@ -23,5 +23,18 @@ mod under;
 pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
 
+use engine::consent::Permits;
+use engine::workload::WorkError;
+use model::named::ServerFact;
+use std::path::Path;
+
+/// What the server at this address says of itself that decides figures.
+pub fn facts(address: &Path, permits: &Permits) -> Result<Vec<ServerFact>, WorkError> {
+    match address.to_string_lossy().split_once("://") {
+        Some(("postgres", _)) => postgres::facts(permits, address),
+        _ => Ok(Vec::new()),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -167,6 +167,7 @@ fn throttled_and_buffered_devices_are_said_of_the_cases_that_work_on_them() {
         size: Fact::default(),
         devices: Fact::Known(vec![device]),
         serial: Fact::default(),
+        server: Vec::new(),
     };
     let throttled = |device: &str| {
         let device = device.to_owned();

@@ -4,6 +4,7 @@
 use super::server::Server;
 use crate::db::statement::name;
 use engine::workload::WorkError;
+use model::named::ServerFact;
 
 /// What is asked for. Durability first, then what transactions wait for, then memory and the log.
 const SETTINGS: [&str; 14] = [
@@ -23,13 +24,15 @@ const SETTINGS: [&str; 14] = [
     "jit",
 ];
 
-/// A setting as the server tells it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Setting {
-    name: String,
-    value: String,
-    source: String,
-}
+/// What is kept of the server beside that. Some are there in later versions alone.
+const KEPT: [&str; 4] = [
+    "random_page_cost",
+    "commit_delay",
+    "io_method",
+    "data_checksums",
+];
+
+const ASK: &str = "ask for the settings of";
 
 /// What is said of a server with the figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,22 +43,8 @@ pub(in crate::db) struct Told {
 
 /// Asks the server, and looks at our tables.
 pub(super) fn ask(server: &mut Server, tables: u32) -> Result<Told, WorkError> {
-    const ASK: &str = "ask for the settings of";
-    let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
-    let rows = server.ask(
-        ASK,
-        &format!(
-            "SELECT name, coalesce(current_setting(name, true), ''), source FROM pg_settings WHERE name IN ({names})"
-        ),
-    )?;
-    let settings: Vec<Setting> = rows.into_iter().filter_map(setting).collect();
-    let version = server.ask(ASK, "SELECT current_setting('server_version')")?;
-    let version = version
-        .into_iter()
-        .flatten()
-        .flatten()
-        .next()
-        .unwrap_or_default();
+    let settings = settings(server, &SETTINGS)?;
+    let version = version(server)?;
     let first = name(0);
     let logged = server.ask(
         ASK,
@@ -71,9 +60,41 @@ pub(super) fn ask(server: &mut Server, tables: u32) -> Result<Told, WorkError> {
     Ok(Told { notes })
 }
 
-fn setting(row: Vec<Option<String>>) -> Option<Setting> {
+/// What is kept of the server with a run: its version, and the settings that decide.
+pub(super) fn kept(server: &mut Server) -> Result<Vec<ServerFact>, WorkError> {
+    let version = ServerFact {
+        name: ServerFact::VERSION.to_owned(),
+        value: format!("PostgreSQL {}", version(server)?),
+        source: "server_version".to_owned(),
+    };
+    let names = [&SETTINGS[..], &KEPT].concat();
+    let settings = settings(server, &names)?;
+    Ok(std::iter::once(version).chain(settings).collect())
+}
+
+/// Those of these that the server tells, in their order.
+fn settings(server: &mut Server, names: &[&str]) -> Result<Vec<ServerFact>, WorkError> {
+    let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    let rows = server.ask(
+        ASK,
+        &format!(
+            "SELECT name, coalesce(current_setting(name, true), ''), source FROM pg_settings WHERE name IN ({})",
+            list.join(", ")
+        ),
+    )?;
+    let mut found: Vec<ServerFact> = rows.into_iter().filter_map(setting).collect();
+    found.sort_by_key(|fact| names.iter().position(|name| *name == fact.name));
+    Ok(found)
+}
+
+fn version(server: &mut Server) -> Result<String, WorkError> {
+    let version = server.value(ASK, "SELECT current_setting('server_version')")?;
+    Ok(version.unwrap_or_default())
+}
+
+fn setting(row: Vec<Option<String>>) -> Option<ServerFact> {
     let [name, value, source]: [Option<String>; 3] = row.try_into().ok()?;
-    Some(Setting {
+    Some(ServerFact {
         name: name?,
         value: value?,
         source: source?,
@@ -81,13 +102,11 @@ fn setting(row: Vec<Option<String>>) -> Option<Setting> {
 }
 
 /// All of it in one sentence, which is the same in every round of a run where nothing was changed.
-fn described(version: &str, settings: &[Setting], size: Option<&str>) -> String {
+fn described(version: &str, settings: &[ServerFact], size: Option<&str>) -> String {
     let of = |name: &&str| settings.iter().find(|one| one.name == **name);
     let told = |name: &&str| match of(name) {
         None => format!("{name} not told"),
-        Some(one) if one.value.is_empty() => format!("{name} empty"),
-        Some(one) if one.source == "default" => format!("{name} {}", one.value),
-        Some(one) => format!("{name} {} ({})", one.value, one.source),
+        Some(one) => format!("{name} {}", one.told()),
     };
     let all: Vec<String> = SETTINGS.iter().map(told).collect();
     let size = size.map_or_else(String::new, |size| {
@@ -100,7 +119,7 @@ fn described(version: &str, settings: &[Setting], size: Option<&str>) -> String 
 }
 
 /// What makes a commit less than durable. Source: PostgreSQL's documentation, "Write Ahead Log".
-fn not_durable(settings: &[Setting], is_logged: bool) -> Vec<String> {
+fn not_durable(settings: &[ServerFact], is_logged: bool) -> Vec<String> {
     let is = |name: &str, value: &str| {
         let mut all = settings.iter();
         all.any(|one| one.name == name && one.value == value)
@@ -133,8 +152,8 @@ fn not_durable(settings: &[Setting], is_logged: bool) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn set(name: &str, value: &str, source: &str) -> Setting {
-        Setting {
+    fn set(name: &str, value: &str, source: &str) -> ServerFact {
+        ServerFact {
             name: name.to_owned(),
             value: value.to_owned(),
             source: source.to_owned(),

@@ -15,7 +15,7 @@ mod tables;
 mod tests;
 mod wire;
 
-pub(super) use server::{Server, reach};
+pub(super) use server::{Server, facts, reach};
 pub(super) use tables::{check, make, remove, stand_on};
 
 use self::decode::{Code, Columns, Garbage};

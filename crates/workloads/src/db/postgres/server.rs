@@ -12,8 +12,10 @@ use crate::db::address::{Address, Host};
 use crate::db::mix::Mix;
 use crate::db::statement::name;
 use crate::db::tables::Tables;
+use engine::consent::Permits;
 use engine::secret::Secret;
 use engine::workload::{Place, StandIn, WorkError};
+use model::named::ServerFact;
 use postgres_protocol::message::frontend;
 use std::path::Path;
 use std::time::Duration;
@@ -86,11 +88,11 @@ fn refusal(found: &[Relation], tables: u32, allows_existing: bool) -> Option<Str
     ))
 }
 
-/// What a stand-in is: the address and what opens it.
-fn asked(place: &Place, server: &StandIn) -> Result<(Address, Option<Secret>, bool), WorkError> {
-    let permit = place.permits.of(&server.path);
+/// What a server's path is: the address and what opens it.
+fn asked(permits: &Permits, path: &Path) -> Result<(Address, Option<Secret>, bool), WorkError> {
+    let permit = permits.of(path);
     let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
-    let address = read(&server.path)?;
+    let address = read(path)?;
     Ok((address, permit.secret().cloned(), permit.allows_existing()))
 }
 
@@ -105,33 +107,38 @@ fn read(path: &Path) -> Result<Address, WorkError> {
 
 /// Connects, and no more.
 pub(in crate::db) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkError> {
-    let (address, secret, _) = asked(place, server)?;
-    let connected = log_in(&address, secret.as_ref());
-    connected
-        .map(drop)
-        .map_err(|trouble| of("connect to", &address, &trouble))
+    Server::connect(&place.permits, &server.path).map(drop)
+}
+
+/// What a server says of itself.
+pub(in crate::db) fn facts(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>, WorkError> {
+    facts::kept(&mut Server::connect(permits, path)?)
 }
 
 impl Server {
+    /// Connects.
+    fn connect(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
+        let (address, secret, allows_existing) = asked(permits, path)?;
+        let failed = |trouble: Trouble| of("connect to", &address, &trouble);
+        let (wire, let_in) = log_in(&address, secret.as_ref()).map_err(failed)?;
+        Ok(Self {
+            party: party(&wire, let_in.process),
+            wire,
+            address,
+            secret,
+            allows_existing,
+        })
+    }
+
     /// Connects, takes the lock, and looks whether tables may be made there.
     pub(super) fn open(
         place: &Place,
         server: &StandIn,
         tables: &Tables,
     ) -> Result<Self, WorkError> {
-        let (address, secret, allows_existing) = asked(place, server)?;
-        let failed = |trouble: Trouble| of("connect to", &address, &trouble);
-        let (mut wire, let_in) = log_in(&address, secret.as_ref()).map_err(failed)?;
-        wire.wait_at_most(MAKING_MAX)
-            .map_err(|error| of("connect to", &address, &Trouble::Io(error)))?;
-        let party = party(&wire, let_in.process);
-        let mut opened = Self {
-            wire,
-            address,
-            secret,
-            party,
-            allows_existing,
-        };
+        let mut opened = Self::connect(&place.permits, &server.path)?;
+        let waits = opened.wire.wait_at_most(MAKING_MAX);
+        waits.map_err(|error| of("connect to", &opened.address, &Trouble::Io(error)))?;
         opened.look()?;
         opened.lock()?;
         let found = opened.relations()?;
