@@ -437,6 +437,8 @@ fn put_on(case: &mut PlannedCase, on: &OnStandIn) {
     case.on_disk = on.on_disk;
     case.allocates = on.allocates;
     case.implementation.clone_from(&on.implementation);
+    case.params = case.params.without(on.without);
+    case.in_place_of = case.in_place_of.without(on.without);
 }
 
 /// Metrics as a plan has them: those that are pictures, and the others.

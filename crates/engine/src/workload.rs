@@ -216,6 +216,8 @@ pub struct OnStandIn {
     pub allocates: bool,
     /// In the place of [`Workload::implementation`].
     pub implementation: Option<String>,
+    /// Parameters that mean nothing there, and are left out.
+    pub without: &'static [&'static str],
 }
 
 /// What a case takes from another one.

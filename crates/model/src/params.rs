@@ -167,6 +167,19 @@ impl Params {
         }
     }
 
+    /// All but these.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> Self {
+        let rest = self
+            .0
+            .iter()
+            .filter(|(name, _)| !names.contains(&name.as_str()));
+        Self(
+            rest.map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
+    }
+
     /// A span of time. Panics like [`Self::count`].
     pub fn duration(&self, name: &str) -> Nanos {
         match self.0.get(name) {

@@ -350,7 +350,7 @@ pub fn brief(command: &str) -> String {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unsupported(why) => write!(f, "not supported here: {why}"),
+            Self::Unsupported(why) => write!(f, "cannot be done here: {why}"),
             Self::Error(what) => f.write_str(what),
             Self::Exited { code, said } if said.is_empty() => {
                 write!(f, "worker exited with code {code}")

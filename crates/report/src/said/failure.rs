@@ -21,7 +21,7 @@ fn failure_ja(failure: &Failure) -> String {
         }
     };
     match failure {
-        Failure::Unsupported(why) => format!("この環境では対応していません: {why}"),
+        Failure::Unsupported(why) => format!("ここでは実行できません: {why}"),
         Failure::Error(what) => format!("エラーが発生しました: {what}"),
         Failure::Exited { code, said } => {
             format!("ワーカーが終了コード {code} で終了しました{}", with(said))

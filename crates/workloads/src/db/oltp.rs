@@ -161,6 +161,7 @@ impl Workload for Oltp {
             allocates: false,
             // The server names its version in the notes.
             implementation: None,
+            without: &["synchronous"],
         }))
     }
 
