@@ -35,6 +35,7 @@ mod owned;
 mod postgres;
 mod postgres_away;
 mod postgres_duels;
+mod postgres_pooler;
 mod profiles;
 mod reports;
 mod root;

@@ -33,7 +33,7 @@ fn bin() -> Option<PathBuf> {
 }
 
 /// As somebody who is not root, whom the server does not serve.
-fn as_server(name: &Path) -> Command {
+pub(crate) fn as_server(name: &Path) -> Command {
     if !is_root() {
         return program(&name.to_string_lossy());
     }
@@ -187,6 +187,14 @@ impl Server {
     pub(crate) fn psql(&self) -> String {
         let dir = self.dir.path().display();
         format!("psql -XAtq -U postgres -d shop -p {} -h {dir}", self.port)
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn socket(&self, database: &str) -> String {

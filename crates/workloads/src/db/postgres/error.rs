@@ -41,7 +41,7 @@ pub(super) enum Trouble {
     #[error("the server did not prove that it knows the password: {0}")]
     Proof(String),
     /// What the server said.
-    #[error("{words} ({code}){hint}", hint = hint(.code))]
+    #[error("{words} ({code}){hint}", hint = hint(.code, .words))]
     Told {
         /// Its code.
         code: Code,
@@ -68,7 +68,14 @@ impl Trouble {
             Self::Name(_) | Self::Login(_) | Self::NoPassword | Self::Proof(_) => true,
             Self::Told { code, .. } => matches!(
                 &code.0,
-                b"28P01" | b"28000" | b"3D000" | b"42501" | b"25006" | b"26000"
+                b"28P01"
+                    | b"28000"
+                    | b"3D000"
+                    | b"42501"
+                    | b"25006"
+                    | b"26000"
+                    | b"42P05"
+                    | b"08P01"
             ),
             _ => false,
         }
@@ -101,12 +108,17 @@ fn connect_hint(error: &io::Error) -> &'static str {
     }
 }
 
+/// What helps where a pooler gives one connection of the server to several of ours: prepared statements and locks are
+/// the connection's, and not ours.
+pub(super) const POOLER: &str = "\nhint: a pooler such as PgBouncer with `pool_mode = transaction` shares connections \
+                                 of the server: name the server itself, or a pool with `pool_mode = session`";
+
 /// What helps against an error of the server. Source: PostgreSQL's documentation, "PostgreSQL Error Codes".
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "the words of an error have a reference to its fields"
 )]
-fn hint(code: &Code) -> &'static str {
+fn hint(code: &Code, words: &str) -> &'static str {
     match &code.0 {
         b"28P01" => {
             "\nhint: the password is that of the first line that fits in ~/.pgpass, or of `KURABE_DB_URL` or `--db-file FILE`"
@@ -126,8 +138,10 @@ fn hint(code: &Code) -> &'static str {
         b"25006" => {
             "\nhint: it is a replica, or `default_transaction_read_only` is on: measure a server that may be written to"
         }
-        b"26000" => {
-            "\nhint: a pooler that shares connections between transactions forgets prepared statements: name the server itself"
+        b"26000" | b"42P05" => POOLER,
+        // As PgBouncer refuses what it does not pass on.
+        b"08P01" if words.contains("startup parameter") => {
+            "\nhint: a pooler is between: name the server itself, or see `ignore_startup_parameters` of PgBouncer"
         }
         _ => "",
     }

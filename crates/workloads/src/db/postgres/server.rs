@@ -36,6 +36,8 @@ pub(in crate::db) struct Server {
     pub(super) wire: Wire,
     pub(super) address: Address,
     secret: Option<Secret>,
+    /// The process that serves this connection, as the one who let us in calls it.
+    process: Option<u32>,
     /// The server's main process, where it is on this machine and can be told.
     party: Option<u32>,
     /// Whether tables of others may be there.
@@ -112,7 +114,15 @@ pub(in crate::db) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkEr
 
 /// What a server says of itself.
 pub(in crate::db) fn facts(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>, WorkError> {
-    facts::kept(&mut Server::connect(permits, path)?)
+    let mut server = Server::connect(permits, path)?;
+    if server.is_shared()? && Server::connect(permits, path)?.backend()? == server.backend()? {
+        return Err(WorkError::Unsupported(format!(
+            "work on `{}`: two connections have one process of the server at the same time{}",
+            server.address,
+            super::error::POOLER
+        )));
+    }
+    facts::kept(&mut server)
 }
 
 impl Server {
@@ -123,11 +133,25 @@ impl Server {
         let (wire, let_in) = log_in(&address, secret.as_ref()).map_err(failed)?;
         Ok(Self {
             party: party(&wire, let_in.process),
+            process: let_in.process,
             wire,
             address,
             secret,
             allows_existing,
         })
+    }
+
+    /// The process of the server that answers.
+    fn backend(&mut self) -> Result<Option<String>, WorkError> {
+        self.value("look at", "SELECT pg_backend_pid()")
+    }
+
+    /// Whether somebody is between, who may give our process to others: one that let us in by another number than the
+    /// server's own.
+    fn is_shared(&mut self) -> Result<bool, WorkError> {
+        let own = self.backend()?;
+        let process = self.process.map(|process| process.to_string());
+        Ok(own.is_some() && own != process)
     }
 
     /// Connects, takes the lock, and looks whether tables may be made there.
