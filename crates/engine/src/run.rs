@@ -413,6 +413,10 @@ impl<'a> Runner<'a> {
         let layout_seed = rng.next();
         let mut sides: Vec<usize> = (0..self.lanes.len()).collect();
         rng.shuffle(&mut sides);
+        // A pair of which one half is given up has no other half either.
+        if self.lanes.iter().any(|lane| lane.target.is_gone()) {
+            sides.retain(|side| self.lanes[*side].target.is_gone());
+        }
         for side in sides {
             let (elapsed, expected) = (self.elapsed(), self.expected(pass, case));
             let one = One {

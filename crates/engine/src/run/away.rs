@@ -23,6 +23,9 @@ const TRY_EVERY: Nanos = Nanos::from_secs(1);
 /// A try takes no longer: a name to be asked for, and a host that does not answer, take ten seconds each.
 const TRY_MAX: Nanos = Nanos::from_secs(45);
 
+/// And it has this much, however little time is left: one that answers does so much sooner.
+const TRY_MIN: Nanos = Nanos::from_secs(2);
+
 /// What is known of what a side works on.
 #[derive(Debug, Default)]
 pub(super) struct Target {
@@ -60,15 +63,15 @@ impl Target {
 }
 
 impl Lane<'_> {
-    /// Asks once, by a worker for this case.
-    fn ask(&mut self, case: usize) -> Result<(), NotDone> {
+    /// Asks once, by a worker for this case, which may take so long.
+    fn ask(&mut self, case: usize, room: Nanos) -> Result<(), NotDone> {
         self.target.tries += 1;
         let asked = Asked {
             errand: Sent::Reach,
             case: &self.side.plan.cases[case],
             number: self.target.tries,
             seed: 0,
-            at_most: TRY_MAX,
+            at_most: room.min(TRY_MAX).max(TRY_MIN),
         };
         errand(&self.bench, asked, &mut |_| ()).map(drop)
     }
@@ -91,8 +94,11 @@ impl Runner<'_> {
         let Some(failed) = lane.target.doubted.filter(|_| lane.is_on_server()) else {
             return true;
         };
+        let most = left.map_or(AWAY_MAX, |left| left.min(AWAY_MAX));
         loop {
-            let why = match lane.ask(failed) {
+            let until = lane.target.waiting.map(|(_, until)| until);
+            let room = until.map_or(most, |until| Nanos(until.saturating_sub(monotonic())));
+            let why = match lane.ask(failed, room) {
                 Err(NotDone::Interrupted) => return false,
                 // A round says what else is wrong with it.
                 Ok(()) | Err(NotDone::NoTime | NotDone::Failed(Failure::Unsupported(_))) => break,
@@ -100,7 +106,6 @@ impl Runner<'_> {
             };
             let now = monotonic();
             let (since, until) = *lane.target.waiting.get_or_insert_with(|| {
-                let most = left.map_or(AWAY_MAX, |left| left.min(AWAY_MAX));
                 let first = why.lines().next().unwrap_or_default();
                 self.observer.notices(&format!(
                     "{first}: waiting for up to {} s until it is there again",

@@ -82,22 +82,33 @@ fn settings(server: &mut Server, names: &[&str]) -> Result<Vec<ServerFact>, Work
             list.join(", ")
         ),
     )?;
-    let mut found: Vec<ServerFact> = rows.into_iter().filter_map(setting).collect();
+    let found = rows.into_iter().filter_map(setting);
+    let mut found: Vec<ServerFact> = found
+        .filter(|fact| names.contains(&fact.name.as_str()))
+        .take(names.len())
+        .collect();
     found.sort_by_key(|fact| names.iter().position(|name| *name == fact.name));
     Ok(found)
 }
 
 fn version(server: &mut Server) -> Result<String, WorkError> {
     let version = server.value(ASK, "SELECT current_setting('server_version')")?;
-    Ok(version.unwrap_or_default())
+    Ok(plain(&version.unwrap_or_default()))
+}
+
+/// What a server says, in one line of a length that can be read: it is kept and printed.
+fn plain(text: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    let shown = text.chars().filter(|one| !one.is_control());
+    shown.take(CHARS_MAX).collect()
 }
 
 fn setting(row: Vec<Option<String>>) -> Option<ServerFact> {
     let [name, value, source]: [Option<String>; 3] = row.try_into().ok()?;
     Some(ServerFact {
         name: name?,
-        value: value?,
-        source: source?,
+        value: plain(&value?),
+        source: plain(&source?),
     })
 }
 
@@ -178,6 +189,13 @@ mod tests {
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
+    }
+
+    #[test]
+    fn what_a_server_says_is_one_line_of_bounded_length() {
+        assert_eq!(plain("15.18 (Debian)"), "15.18 (Debian)");
+        assert_eq!(plain("a\u{1b}[31m\nb\0"), "a[31mb");
+        assert_eq!(plain(&"x".repeat(1 << 20)).len(), 200);
     }
 
     #[test]
