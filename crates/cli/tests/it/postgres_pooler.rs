@@ -1,6 +1,6 @@
-//! A pooler between a run and its server: PgBouncer of the distribution, before a server of the test's own.
+//! A pooler between a run and its server: `PgBouncer` of the distribution, before a server of the test's own.
 //!
-//! Where no PgBouncer is installed the test says that it was skipped, by its name.
+//! Where no `PgBouncer` is installed the test says that it was skipped, by its name.
 
 use crate::bed::{Bed, eventually, program};
 use crate::postgres::{Server, as_server};
@@ -65,7 +65,6 @@ impl Drop for Pooler {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn a_pooler_that_shares_connections_is_one_error_with_the_way_out() {
     const TEST: &str = "a_pooler_that_shares_connections";
     if !Path::new(BOUNCER).is_file() {
