@@ -17,7 +17,8 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use workloads::db::address::{Address, Typed};
+use workloads::db::address::{Address, Defaults, Typed};
+use workloads::db::engines::Engine;
 use workloads::db::password_in;
 
 /// The variable that may hold an address with a password. No worker inherits it.
@@ -30,8 +31,15 @@ const BYTES_MAX: u64 = 1 << 20;
 const OTHERS: u32 = 0o077;
 
 /// Where passwords are kept.
-const KEEP: &str = "keep the password in ~/.pgpass (mode 600), or the address with it in `KURABE_DB_URL` or in a file \
-                    for `--db-file FILE`";
+fn keep(engine: Engine) -> String {
+    let file = engine
+        .keeps_in()
+        .map(|file| format!("the password in {file}, or "));
+    format!(
+        "keep {}the address with it in `{VARIABLE}` or in a file for `--db-file FILE`",
+        file.unwrap_or_default()
+    )
+}
 
 /// A server as the user named it.
 #[derive(Clone)]
@@ -51,7 +59,11 @@ pub(crate) fn named(args: &ServerArgs) -> anyhow::Result<Option<Server>> {
 /// The same, where an address is typed behind `option`.
 pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option<Server>> {
     let typed = |text: &str, from: &str| {
-        Address::read(text.trim(), user().as_deref())
+        let defaults = Defaults {
+            user: user(),
+            ..Defaults::default()
+        };
+        Address::read(text.trim(), &defaults)
             .map_err(|why| failure(Exit::Usage, format!("read the address {from}: {why}"), None))
     };
     let variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
@@ -62,7 +74,8 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
             let what = format!(
                 "use the password in the address {from}: everybody on this machine can read command lines"
             );
-            return Err(failure(Exit::Usage, what, Some(KEEP)));
+            let hint = keep(found.address.engine);
+            return Err(failure(Exit::Usage, what, Some(&hint)));
         }
         (found, false)
     } else if let Some(file) = &args.db_file {
@@ -84,9 +97,10 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
         return Ok(None);
     };
     let Typed { address, password } = found;
-    let secret = match password {
-        Some(password) => Some(password),
-        None => in_password_file(&address),
+    let secret = match (password, address.engine) {
+        (Some(password), _) => Some(password),
+        (None, Engine::Postgres) => in_password_file(&address),
+        (None, Engine::Mysql | Engine::Redis) => None,
     };
     Ok(Some(Server {
         address,

@@ -30,7 +30,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Variables that may hold a password: no worker inherits them, nor what it starts.
-pub const SECRET_VARIABLES: [&str; 2] = ["KURABE_DB_URL", "PGPASSWORD"];
+pub const SECRET_VARIABLES: [&str; 4] =
+    ["KURABE_DB_URL", "PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH"];
 
 /// A running worker.
 #[derive(Debug)]

@@ -1,29 +1,25 @@
-//! Where a database server is, as users type it: the URL of libpq, without the password.
+//! Where a database server is, as users type it: a URL, without the password.
 //!
 //! An address names a server and a database in a run that is kept, so that it holds nothing that opens them: a password
-//! is split off while the URL is read, and no error quotes what was typed. What libpq knows and this does not is
-//! refused by its name; nothing is read and ignored.
+//! is split off while the URL is read, and no error quotes what was typed. A parameter that this does not know is
+//! refused by its name; nothing is read and ignored. What differs between servers is in [`super::engines`].
 
+use super::engines::{Engine, Parameter, REDIS_USER};
 use std::fmt;
-use std::path::{Path, PathBuf};
-
-/// Where the default Unix socket of a server is: as built from source, and as distributions build it. Files of
-/// passwords call it `localhost`.
-pub const SOCKET_DIRS: [&str; 3] = ["/run/postgresql", "/var/run/postgresql", "/tmp"];
-
-/// The port of a server that nobody gave another one.
-const PORT: u16 = 5432;
+use std::path::PathBuf;
 
 /// A server and a database on it, and the user who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Who asks.
+    /// What listens there.
+    pub engine: Engine,
+    /// Who asks; `default` at a Redis that is told of nobody.
     pub user: String,
     /// Where the server listens.
     pub host: Host,
-    /// Its port, which is a part of the name of a Unix socket too.
+    /// Its port, which is a part of the name of PostgreSQL's Unix sockets too.
     pub port: u16,
-    /// The database.
+    /// The database; a number at Redis.
     pub database: String,
 }
 
@@ -32,15 +28,26 @@ pub struct Address {
 pub enum Host {
     /// A name, or an address of the network.
     Name(String),
-    /// The directory of a Unix socket.
+    /// A Unix socket, or the directory of PostgreSQL's: [`Address::socket`] is what to connect to.
     Socket(PathBuf),
+}
+
+/// What holds where an address does not say it.
+#[derive(Clone, Debug, Default)]
+pub struct Defaults {
+    /// Who types.
+    pub user: Option<String>,
+    /// A host, or the path of a Unix socket; not used where an address names a host, a socket or a port.
+    pub host: Option<String>,
+    /// The port of that host.
+    pub port: Option<String>,
 }
 
 /// Why a text is no address. It never says what was typed, which may hold a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
     /// Another kind of server, or none.
-    #[error("it does not begin with `postgres://`")]
+    #[error("it does not begin with {}", schemes())]
     Scheme,
     /// What `%` stands before is no byte, or the bytes are no text.
     #[error("a `%` in it does not stand before two hexadecimal digits of a text")]
@@ -52,14 +59,30 @@ pub enum BadAddress {
     #[error("it names several hosts: one is measured at a time")]
     Several,
     /// A parameter that this program does not know.
-    #[error("its parameter `{0}` is none of host, port, user, dbname, password and sslmode")]
-    Unknown(String),
+    #[error("its parameter `{name}` is none of {}", parameters(*.engine))]
+    Unknown {
+        /// As it was typed.
+        name: String,
+        /// Which knows others.
+        engine: Engine,
+    },
     /// Encryption.
     #[error(
-        "it asks for TLS (`sslmode={0}`), which kurabe does not speak: `sslmode=disable` measures without, over a \
-         network that nobody else listens to, or a Unix socket"
+        "it asks for TLS (`{0}`), which kurabe does not speak: measure without, over a network that nobody else \
+         listens to, or over a Unix socket"
     )]
     Tls(String),
+}
+
+/// What addresses begin with.
+fn schemes() -> String {
+    let all = Engine::ALL.map(|engine| format!("`{}`", engine.form().schemes[0]));
+    all.join(", ")
+}
+
+fn parameters(engine: Engine) -> String {
+    let all = engine.form().parameters.iter();
+    all.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// An address as it was typed, with the password that stood in it.
@@ -72,10 +95,16 @@ pub struct Typed {
 }
 
 impl Address {
-    /// Reads a URL; `me` is the name of the user who types, for one that names none.
-    pub fn read(url: &str, me: Option<&str>) -> Result<Typed, BadAddress> {
-        let schemes = ["postgres://", "postgresql://"];
-        let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme));
+    /// Reads a URL.
+    pub fn read(url: &str, defaults: &Defaults) -> Result<Typed, BadAddress> {
+        let engine = Engine::of(url).ok_or(BadAddress::Scheme)?;
+        let form = engine.form();
+        let begins = |scheme: &&&str| url.starts_with(**scheme);
+        if let Some(scheme) = form.encrypted.iter().find(begins) {
+            return Err(BadAddress::Tls((*scheme).to_owned()));
+        }
+        let mut schemes = form.schemes.iter();
+        let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));
         let rest = rest.ok_or(BadAddress::Scheme)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -87,6 +116,7 @@ impl Address {
         };
         let (host, port) = host_and_port(at)?;
         let mut found = Found {
+            engine,
             user: given(plain(user)?),
             password,
             host: given(host),
@@ -96,14 +126,27 @@ impl Address {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             found.take(pair)?;
         }
-        found.whole(me)
+        found.whole(defaults)
+    }
+
+    /// The Unix socket to connect to; `None` for the network.
+    pub(super) fn socket(&self) -> Option<PathBuf> {
+        match &self.host {
+            Host::Socket(named) => Some(self.engine.socket_at(named, self.port)),
+            Host::Name(_) => None,
+        }
     }
 }
 
+/// The address of this machine.
+const HERE: &str = "127.0.0.1";
+
 /// What has been read of a URL.
 struct Found {
+    engine: Engine,
     user: Option<String>,
     password: Option<String>,
+    /// A name, or a path.
     host: Option<String>,
     port: Option<String>,
     database: Option<String>,
@@ -112,49 +155,80 @@ struct Found {
 impl Found {
     /// A parameter behind the `?`, which goes before what stands in front of it.
     fn take(&mut self, pair: &str) -> Result<(), BadAddress> {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (typed, value) = pair.split_once('=').unwrap_or((pair, ""));
         let value = plain(value)?;
-        match name {
-            "host" => self.host = given(value),
-            "port" => self.port = given(value),
-            "user" => self.user = given(value),
-            "dbname" => self.database = given(value),
-            "password" => self.password = given(value),
-            "sslmode" => match value.as_str() {
-                // The last two are content without.
-                "disable" | "allow" | "prefer" => {}
-                "require" | "verify-ca" | "verify-full" => return Err(BadAddress::Tls(value)),
-                _ => return Err(BadAddress::Part("sslmode")),
-            },
+        let mut known = self.engine.form().parameters.iter();
+        let Some((name, parameter)) = known.find(|(name, _)| *name == typed) else {
             // A name alone is quoted, and none that could be a value.
-            name if !name.is_empty() && name.len() <= 40 && name.bytes().all(is_of_a_word) => {
-                return Err(BadAddress::Unknown(name.to_owned()));
+            let is_one = !typed.is_empty() && typed.len() <= 40 && typed.bytes().all(is_of_a_word);
+            return Err(if is_one {
+                BadAddress::Unknown {
+                    name: typed.to_owned(),
+                    engine: self.engine,
+                }
+            } else {
+                BadAddress::Part("list of parameters")
+            });
+        };
+        match parameter {
+            Parameter::Host => self.host = given(value),
+            Parameter::Port => self.port = given(value),
+            Parameter::User => self.user = given(value),
+            Parameter::Database => self.database = given(value),
+            Parameter::Password => self.password = given(value),
+            Parameter::Socket if value.starts_with('/') => self.host = given(value),
+            Parameter::Socket => return Err(BadAddress::Part(name)),
+            Parameter::Tls(without, with) => {
+                let value = value.to_ascii_lowercase();
+                if with.contains(&value.as_str()) {
+                    return Err(BadAddress::Tls(format!("{name}={value}")));
+                }
+                if !without.contains(&value.as_str()) {
+                    return Err(BadAddress::Part(name));
+                }
             }
-            _ => return Err(BadAddress::Part("list of parameters")),
         }
         Ok(())
     }
 
-    fn whole(self, me: Option<&str>) -> Result<Typed, BadAddress> {
-        let user = self.user.or_else(|| me.map(str::to_owned));
+    fn whole(self, defaults: &Defaults) -> Result<Typed, BadAddress> {
+        let engine = self.engine;
+        let me = defaults.user.as_deref();
+        let user = self.user.or_else(|| engine.user(me));
         let user = checked(user.ok_or(BadAddress::Part("user"))?, "user")?;
-        let database = checked(self.database.unwrap_or_else(|| user.clone()), "database")?;
-        let port = match self.port {
-            None => PORT,
+        let database = self.database.or_else(|| engine.database(&user));
+        let database = checked(database.ok_or(BadAddress::Part("database"))?, "database")?;
+        if engine == Engine::Redis && !is_number(&database) {
+            return Err(BadAddress::Part("database number"));
+        }
+        let (host, port) = match (self.host, self.port) {
+            (None, None) => (defaults.host.clone(), defaults.port.clone()),
+            // The socket of others has no port.
+            (None, port) if engine != Engine::Postgres => (Some(HERE.to_owned()), port),
+            named => named,
+        };
+        let port = match port {
+            None => engine.form().port,
             Some(port) if port.contains(',') => return Err(BadAddress::Several),
             Some(port) => match port.parse() {
                 Ok(port) if port > 0 => port,
                 _ => return Err(BadAddress::Part("port")),
             },
         };
-        let host = match self.host {
-            // As libpq does; where there is no socket the error names it.
-            None => Host::Socket(default_socket_dir(port)),
+        let host = match host {
+            // As the server's own clients do; where there is no socket the error names it.
+            None => match engine.socket(port) {
+                Some(usual) => Host::Socket(usual),
+                None => Host::Name(HERE.to_owned()),
+            },
             Some(host) if host.contains(',') => return Err(BadAddress::Several),
             Some(host) if host.starts_with('/') => Host::Socket(checked(host, "host")?.into()),
             Some(host) if host.bytes().all(is_of_a_host) => Host::Name(host),
             Some(_) => return Err(BadAddress::Part("host")),
         };
+        // The name of a socket says it all, but for PostgreSQL's.
+        let has_port = engine == Engine::Postgres || matches!(host, Host::Name(_));
+        let port = if has_port { port } else { engine.form().port };
         let password = self.password.filter(|password| !password.is_empty());
         if password
             .as_ref()
@@ -163,6 +237,7 @@ impl Found {
             return Err(BadAddress::Part("password"));
         }
         let address = Address {
+            engine,
             user,
             host,
             port,
@@ -172,16 +247,8 @@ impl Found {
     }
 }
 
-/// The directory in which a server listens, of those where it may; the first where none does.
-fn default_socket_dir(port: u16) -> PathBuf {
-    let mut all = SOCKET_DIRS.iter().map(Path::new);
-    let found = all.find(|dir| socket_in(dir, port).exists());
-    found.unwrap_or(Path::new(SOCKET_DIRS[0])).to_owned()
-}
-
-/// The socket of a server with this port.
-pub(super) fn socket_in(dir: &Path, port: u16) -> PathBuf {
-    dir.join(format!(".s.PGSQL.{port}"))
+fn is_number(text: &str) -> bool {
+    text.len() <= 5 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn given(text: String) -> Option<String> {
@@ -199,7 +266,7 @@ fn checked(text: String, part: &'static str) -> Result<String, BadAddress> {
 }
 
 const fn is_of_a_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 const fn is_of_a_host(byte: u8) -> bool {
@@ -261,19 +328,28 @@ fn escaped(text: &str, keeps: &[u8]) -> String {
 impl fmt::Display for Address {
     /// The URL that means the same, in one form, without a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (user, database) = (escaped(&self.user, b""), escaped(&self.database, b""));
+        let (scheme, port) = (self.engine.form().schemes[0], self.port);
+        let database = escaped(&self.database, b"");
+        let who = if self.engine == Engine::Redis && self.user == REDIS_USER {
+            String::new()
+        } else {
+            format!("{}@", escaped(&self.user, b""))
+        };
         match &self.host {
             Host::Name(host) if host.contains(':') => {
-                write!(f, "postgres://{user}@[{host}]:{}/{database}", self.port)
+                write!(f, "{scheme}{who}[{host}]:{port}/{database}")
             }
-            Host::Name(host) => write!(f, "postgres://{user}@{host}:{}/{database}", self.port),
-            Host::Socket(dir) => {
-                let dir = escaped(&dir.to_string_lossy(), b"/");
-                write!(
-                    f,
-                    "postgres://{user}@/{database}?host={dir}&port={}",
-                    self.port
-                )
+            Host::Name(host) => write!(f, "{scheme}{who}{host}:{port}/{database}"),
+            Host::Socket(path) => {
+                let path = escaped(&path.to_string_lossy(), b"/");
+                match self.engine {
+                    Engine::Postgres => {
+                        write!(f, "{scheme}{who}/{database}?host={path}&port={port}")
+                    }
+                    Engine::Mysql | Engine::Redis => {
+                        write!(f, "{scheme}{who}/{database}?socket={path}")
+                    }
+                }
             }
         }
     }
@@ -285,7 +361,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(url: &str) -> Result<(String, Option<String>), BadAddress> {
-        let typed = Address::read(url, Some("me"))?;
+        let defaults = Defaults {
+            user: Some("me".to_owned()),
+            ..Defaults::default()
+        };
+        let typed = Address::read(url, &defaults)?;
         Ok((typed.address.to_string(), typed.password))
     }
 
@@ -342,6 +422,25 @@ mod tests {
             "postgres://b%20c@db:5432/a%2Fb",
             None,
         );
+        check("mariadb://db/x", "mysql://me@db:3306/x", None);
+        check(
+            "mysql://bob:a%40b@localhost:7/x?ssl-mode=PREFERRED",
+            "mysql://bob@localhost:7/x",
+            Some("a@b"),
+        );
+        check(
+            "mysql:///x?socket=/run/mysqld/mysqld.sock&user=eve&password=p",
+            "mysql://eve@/x?socket=/run/mysqld/mysqld.sock",
+            Some("p"),
+        );
+        check("redis://", "redis://127.0.0.1:6379/0", None);
+        check("redis://:pw@db/3", "redis://db:6379/3", Some("pw"));
+        check("valkey://bob:pw@db:7", "redis://bob@db:7/0", Some("pw"));
+        check(
+            "redis:///2?socket=/run/redis.sock",
+            "redis:///2?socket=/run/redis.sock",
+            None,
+        );
     }
 
     #[test]
@@ -351,7 +450,24 @@ mod tests {
             assert!(why.contains(words), "{url}: {why}");
             assert!(!why.contains("hunter2"), "{url}: {why}");
         };
-        check("mysql://u:hunter2@h/d", "postgres://");
+        check(
+            "oracle://u:hunter2@h/d",
+            "`postgres://`, `mysql://`, `redis://`",
+        );
+        check("mysql://u:hunter2@h", "database");
+        check(
+            "mysql://u:hunter2@h/d?ssl-mode=REQUIRED",
+            "TLS (`ssl-mode=required`)",
+        );
+        check("mysql://u:hunter2@h/d?ssl-mode=hunter2", "ssl-mode");
+        check("mysql://u@h/d?socket=hunter2", "socket");
+        check(
+            "mysql://u@h/d?charset=utf8",
+            "none of socket, user, password, ssl-mode",
+        );
+        check("rediss://:hunter2@h/0", "TLS (`rediss://`)");
+        check("redis://:hunter2@h/db", "database number");
+        check("redis://h/123456", "database number");
         check("hunter2", "postgres://");
         check("postgres://u:hunter2%zz@h/d", "hexadecimal");
         check("postgres://u:hunter2@h:99999/d", "port");
@@ -365,15 +481,49 @@ mod tests {
         check("postgres://u:hunter2@h h/d", "host");
         check("postgres://u%0a:hunter2@h/d", "user");
         check("postgres://u:hunter2%00@h/d", "password");
-        assert_eq!(
-            Address::read("postgres://h/d", None).err(),
-            Some(BadAddress::Part("user"))
+        for url in ["postgres://h/d", "mysql://h/d"] {
+            let none = Address::read(url, &Defaults::default());
+            assert_eq!(none.err(), Some(BadAddress::Part("user")), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_an_address_does_not_name_is_that_of_the_defaults() {
+        let file = Defaults {
+            user: Some("eve".to_owned()),
+            host: Some("db".to_owned()),
+            port: Some("3307".to_owned()),
+        };
+        let with_socket = Defaults {
+            host: Some("/run/own.sock".to_owned()),
+            ..file.clone()
+        };
+        let check = |url: &str, defaults: &Defaults, expected: &str| {
+            let found = Address::read(url, defaults).unwrap().address.to_string();
+            assert_eq!(found, expected, "{url}");
+        };
+        check("mysql:///x", &file, "mysql://eve@db:3307/x");
+        check(
+            "mysql:///x",
+            &with_socket,
+            "mysql://eve@/x?socket=/run/own.sock",
+        );
+        check(
+            "mysql://bob@other/x",
+            &with_socket,
+            "mysql://bob@other:3306/x",
+        );
+        check("mysql://:7/x", &with_socket, "mysql://eve@127.0.0.1:7/x");
+        check(
+            "mysql:///x?socket=/s",
+            &with_socket,
+            "mysql://eve@/x?socket=/s",
         );
     }
 
     proptest! {
         #[test]
-        fn no_text_breaks_it_and_what_is_read_is_read_again(url in "(postgres://)?.{0,80}") {
+        fn no_text_breaks_it_and_what_is_read_is_read_again(url in "((postgres|mysql|redis)://)?.{0,80}") {
             if let Ok((address, _)) = read(&url) {
                 prop_assert_eq!(read(&address).unwrap(), (address.clone(), None));
             }

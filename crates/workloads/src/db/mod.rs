@@ -7,6 +7,7 @@
 pub mod address;
 mod check;
 mod client;
+pub mod engines;
 mod mix;
 mod oltp;
 mod password_file;

@@ -5,6 +5,7 @@
 //! made anew where a round before has changed it and it is small.
 
 use super::client::{Changes, Client, Counts, Setting, Shared};
+use super::engines::Engine;
 use super::mix::Mix;
 use super::postgres;
 use super::rows::Rows;
@@ -130,8 +131,18 @@ impl Workload for Oltp {
         params: &Params,
         stand_in: &StandIn,
     ) -> Result<Option<OnStandIn>, String> {
-        if server_of(Some(stand_in)).is_none() {
+        let Some(server) = server_of(Some(stand_in)) else {
             return Ok(None);
+        };
+        match Engine::of(&server.path.to_string_lossy()) {
+            Some(Engine::Postgres) => {}
+            Some(other) => {
+                return Err(format!(
+                    "it works on no {} server, but on a PostgreSQL server or the SQLite inside of kurabe",
+                    other.products()
+                ));
+            }
+            None => return Ok(None),
         }
         if params.text("synchronous") != SYNCHRONOUS[0] {
             return Err(

@@ -4,7 +4,8 @@
 //! anything, a backslash before a colon or a backslash, the first line that fits counts. A server on the default Unix
 //! socket is called `localhost`.
 
-use super::address::{Address, Host, SOCKET_DIRS};
+use super::address::{Address, Host};
+use super::engines::SOCKET_DIRS;
 
 /// The password for an address, from the text of such a file.
 pub fn password_in(text: &str, address: &Address) -> Option<String> {
@@ -56,6 +57,7 @@ fn field(text: &str, has_next: bool) -> Option<(&str, String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::address::Defaults;
 
     #[test]
     fn the_first_line_that_fits_has_the_password() {
@@ -70,7 +72,7 @@ mod tests {
                     empty:*:*:*:\n\
                     *:*:last:*:any";
         let check = |url: &str, expected: Option<&str>| {
-            let address = Address::read(url, None).unwrap().address;
+            let address = Address::read(url, &Defaults::default()).unwrap().address;
             assert_eq!(password_in(text, &address).as_deref(), expected, "{url}");
         };
         check("postgres://bob@db/shop", Some("one"));
@@ -84,7 +86,8 @@ mod tests {
         check("postgres://eve@short/x", None);
         check("postgres://eve@empty/x", None);
         // A star that is escaped is a star, and no user is called so here.
-        let address = Address::read("postgres://eve@h/x", None).unwrap().address;
+        let none = Defaults::default();
+        let address = Address::read("postgres://eve@h/x", &none).unwrap().address;
         assert_eq!(password_in("h:*:*:\\*:no", &address), None);
     }
 }

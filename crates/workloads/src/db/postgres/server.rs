@@ -8,7 +8,7 @@ use super::error::Trouble;
 use super::facts::{self, Told as Facts};
 use super::login::log_in;
 use super::wire::Wire;
-use crate::db::address::{Address, Host};
+use crate::db::address::{Address, Defaults};
 use crate::db::mix::Mix;
 use crate::db::statement::name;
 use crate::db::tables::Tables;
@@ -101,7 +101,7 @@ fn asked(permits: &Permits, path: &Path) -> Result<(Address, Option<Secret>, boo
 /// The address that a path of a server is.
 fn read(path: &Path) -> Result<Address, WorkError> {
     let text = path.to_string_lossy();
-    let typed = Address::read(&text, None);
+    let typed = Address::read(&text, &Defaults::default());
     typed
         .map(|typed| typed.address)
         .map_err(|why| WorkError::failed("read the address", &text, why))
@@ -347,10 +347,9 @@ fn party(wire: &Wire, process: Option<u32>) -> Option<u32> {
 
 /// What went wrong with a server; what no further round can help is said to be so.
 pub(super) fn of(operation: &str, address: &Address, trouble: &Trouble) -> WorkError {
-    let socket = match &address.host {
+    let socket = match address.socket() {
         // The name of the socket is in no address, and the one thing to look at.
-        Host::Socket(dir) if matches!(trouble, Trouble::Connect(_)) => {
-            let socket = crate::db::address::socket_in(dir, address.port);
+        Some(socket) if matches!(trouble, Trouble::Connect(_)) => {
             format!(" (socket `{}`)", socket.display())
         }
         _ => String::new(),

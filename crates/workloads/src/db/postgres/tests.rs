@@ -4,6 +4,7 @@ use super::error::Trouble;
 use super::login::log_in;
 use super::{Value, bind, numbered};
 use crate::db::address::{Address, Host};
+use crate::db::engines::Engine;
 use bytes::BytesMut;
 use engine::secret::Secret;
 use std::io::{Read, Write};
@@ -13,6 +14,7 @@ use std::net::TcpListener;
 fn at(answers: &[&[u8]], secret: Option<&Secret>) -> (Result<(), Trouble>, Vec<u8>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address {
+        engine: Engine::Postgres,
         user: "bob".to_owned(),
         host: Host::Name("127.0.0.1".to_owned()),
         port: listener.local_addr().unwrap().port(),

@@ -6,7 +6,7 @@
 
 use super::decode::{self, Code, Garbage, MESSAGE_MAX};
 use super::error::Trouble;
-use crate::db::address::{Address, Host, socket_in};
+use crate::db::address::{Address, Host};
 use bytes::BytesMut;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -61,7 +61,7 @@ pub(super) struct Done {
 fn connected(to: &Address) -> Result<Socket, Trouble> {
     let refused = Trouble::Connect;
     match &to.host {
-        Host::Socket(dir) => UnixStream::connect(socket_in(dir, to.port))
+        Host::Socket(dir) => UnixStream::connect(to.engine.socket_at(dir, to.port))
             .map(Socket::Unix)
             .map_err(refused),
         Host::Name(name) => {
@@ -234,6 +234,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::engines::Engine;
     use proptest::prelude::*;
 
     /// What a connection makes of these bytes, after which nothing comes.
@@ -325,6 +326,7 @@ mod tests {
     #[test]
     fn what_is_no_host_is_told_before_anybody_is_asked() {
         let to = Address {
+            engine: Engine::Postgres,
             user: "bob".to_owned(),
             host: Host::Name("db..example".to_owned()),
             port: 5432,

@@ -1,0 +1,176 @@
+//! The kinds of servers, and what differs between their addresses: a row of one table each.
+
+use std::path::{Path, PathBuf};
+
+/// A kind of server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// PostgreSQL.
+    Postgres,
+    /// MySQL or MariaDB.
+    Mysql,
+    /// Redis or Valkey.
+    Redis,
+}
+
+/// Where the default Unix socket of a PostgreSQL server is: as built from source, and as distributions build it. Files
+/// of passwords call it `localhost`.
+pub const SOCKET_DIRS: [&str; 3] = ["/run/postgresql", "/var/run/postgresql", "/tmp"];
+
+/// Where the Unix socket of a MySQL or MariaDB server is by default: Debian's, Red Hat's, and as built from source.
+const MYSQL_SOCKETS: [&str; 3] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
+
+/// What stands behind the `?` of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parameter {
+    Host,
+    Port,
+    User,
+    Database,
+    Password,
+    /// The path of a Unix socket.
+    Socket,
+    /// Encryption, and the words that are content without it and that are not.
+    Tls(&'static [&'static str], &'static [&'static str]),
+}
+
+/// How an address of one kind is written.
+pub(super) struct Form {
+    /// What its URLs begin with; the first is the one that is kept.
+    pub(super) schemes: &'static [&'static str],
+    /// What those begin with that ask for encryption.
+    pub(super) encrypted: &'static [&'static str],
+    /// The port of a server that nobody gave another one.
+    pub(super) port: u16,
+    pub(super) parameters: &'static [(&'static str, Parameter)],
+}
+
+static POSTGRES: Form = Form {
+    schemes: &["postgres://", "postgresql://"],
+    encrypted: &[],
+    port: 5432,
+    parameters: &[
+        ("host", Parameter::Host),
+        ("port", Parameter::Port),
+        ("user", Parameter::User),
+        ("dbname", Parameter::Database),
+        ("password", Parameter::Password),
+        (
+            "sslmode",
+            Parameter::Tls(
+                &["disable", "allow", "prefer"],
+                &["require", "verify-ca", "verify-full"],
+            ),
+        ),
+    ],
+};
+
+/// Source: MySQL's documentation, "Connecting to the Server Using URI-Like Strings".
+static MYSQL: Form = Form {
+    schemes: &["mysql://", "mariadb://"],
+    encrypted: &[],
+    port: 3306,
+    parameters: &[
+        ("socket", Parameter::Socket),
+        ("user", Parameter::User),
+        ("password", Parameter::Password),
+        (
+            "ssl-mode",
+            Parameter::Tls(
+                &["disabled", "preferred"],
+                &["required", "verify_ca", "verify_identity"],
+            ),
+        ),
+    ],
+};
+
+static REDIS: Form = Form {
+    schemes: &["redis://", "valkey://"],
+    encrypted: &["rediss://", "valkeys://"],
+    port: 6379,
+    parameters: &[("socket", Parameter::Socket)],
+};
+
+impl Engine {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Postgres, Self::Mysql, Self::Redis];
+
+    /// The one whose address this is, by its beginning.
+    pub fn of(url: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| {
+            let form = engine.form();
+            let mut all = form.schemes.iter().chain(form.encrypted);
+            all.any(|scheme| url.starts_with(scheme))
+        })
+    }
+
+    pub(super) const fn form(self) -> &'static Form {
+        match self {
+            Self::Postgres => &POSTGRES,
+            Self::Mysql => &MYSQL,
+            Self::Redis => &REDIS,
+        }
+    }
+
+    /// The products that speak its protocol.
+    pub const fn products(self) -> &'static str {
+        match self {
+            Self::Postgres => "PostgreSQL",
+            Self::Mysql => "MySQL or MariaDB",
+            Self::Redis => "Redis or Valkey",
+        }
+    }
+
+    /// Where a password of its clients is looked for.
+    pub const fn keeps_in(self) -> Option<&'static str> {
+        match self {
+            Self::Postgres => Some("~/.pgpass (mode 600)"),
+            Self::Mysql | Self::Redis => None,
+        }
+    }
+
+    /// The user of a connection that names none: who types, but for Redis, which has a user for that.
+    pub(super) fn user(self, me: Option<&str>) -> Option<String> {
+        match self {
+            Self::Postgres | Self::Mysql => me.map(str::to_owned),
+            Self::Redis => Some(REDIS_USER.to_owned()),
+        }
+    }
+
+    /// The database of an address that names none; `None` where it has to.
+    pub(super) fn database(self, user: &str) -> Option<String> {
+        match self {
+            Self::Postgres => Some(user.to_owned()),
+            Self::Mysql => None,
+            Self::Redis => Some("0".to_owned()),
+        }
+    }
+
+    /// What the Unix socket of a server without a host is called in its address, where one is usual: of those places
+    /// where it may be the first at which there is one, or the first of all, which the error names then.
+    pub(super) fn socket(self, port: u16) -> Option<PathBuf> {
+        let usual: &[&str] = match self {
+            Self::Postgres => &SOCKET_DIRS,
+            Self::Mysql => &MYSQL_SOCKETS,
+            Self::Redis => &[],
+        };
+        let mut all = usual.iter().map(Path::new);
+        let found = all.find(|named| self.socket_at(named, port).exists());
+        found.or(usual.first().map(Path::new)).map(Path::to_owned)
+    }
+
+    /// The Unix socket of an address that names this directory, as PostgreSQL's do, or this very socket.
+    pub(super) fn socket_at(self, named: &Path, port: u16) -> PathBuf {
+        match self {
+            Self::Postgres => named.join(format!(".s.PGSQL.{port}")),
+            Self::Mysql | Self::Redis => named.to_owned(),
+        }
+    }
+}
+
+/// Who a connection is of that names no user. Source: Redis' documentation, "ACL".
+pub(super) const REDIS_USER: &str = "default";
