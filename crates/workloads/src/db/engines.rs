@@ -120,8 +120,17 @@ impl Engine {
     pub const fn products(self) -> &'static str {
         match self {
             Self::Postgres => "PostgreSQL",
-            Self::Mysql => "MySQL or MariaDB",
-            Self::Redis => "Redis or Valkey",
+            Self::Mysql => "MySQL/MariaDB",
+            Self::Redis => "Redis/Valkey",
+        }
+    }
+
+    /// What makes an empty database.
+    pub(super) const fn makes_databases_by(self) -> &'static str {
+        match self {
+            Self::Postgres => "createdb",
+            Self::Mysql => "CREATE DATABASE",
+            Self::Redis => "SELECT",
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The parts of a test know no driver: [`statement`] says what is asked, [`mix`] what a transaction is made of,
 //! [`rows`] which rows, [`client`] carries transactions out, and a [`session::Session`] is all that a driver has to be:
-//! the SQLite inside of this program ([`sqlite`]), or a PostgreSQL server ([`postgres`]) at an [`address`].
+//! the SQLite inside of this program ([`sqlite`]), or a PostgreSQL server ([`postgres`]) at an [`address`]. What servers
+//! have in common is in [`server`].
 
 pub mod address;
 mod check;
@@ -13,6 +14,7 @@ mod oltp;
 mod password_file;
 mod postgres;
 mod rows;
+mod server;
 mod session;
 mod spec;
 mod sqlite;

@@ -7,12 +7,13 @@
 use super::client::{Changes, Client, Counts, Setting, Shared};
 use super::engines::Engine;
 use super::mix::Mix;
-use super::postgres;
+use super::postgres::Postgres;
 use super::rows::Rows;
+use super::server::{self, Driver, Server};
 use super::session::{RETRIES_MAX, Session};
 use super::spec::{SERVER_CPU, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
 use super::sqlite::Sqlite;
-use super::tables::{self, Tables};
+use super::tables::{self, Held, Tables};
 use super::under::{OfFile, OfServer, Under};
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
@@ -134,15 +135,14 @@ impl Workload for Oltp {
         let Some(server) = server_of(Some(stand_in)) else {
             return Ok(None);
         };
-        match Engine::of(&server.path.to_string_lossy()) {
-            Some(Engine::Postgres) => {}
-            Some(other) => {
-                return Err(format!(
-                    "it works on no {} server, but on a PostgreSQL server or the SQLite inside of kurabe",
-                    other.products()
-                ));
-            }
-            None => return Ok(None),
+        let Some(engine) = Engine::of(&server.path.to_string_lossy()) else {
+            return Ok(None);
+        };
+        if engine != Engine::Postgres {
+            return Err(format!(
+                "it works on no {} server, but on a PostgreSQL server or the SQLite inside of kurabe",
+                engine.products()
+            ));
         }
         if params.text("synchronous") != SYNCHRONOUS[0] {
             return Err(
@@ -151,10 +151,12 @@ impl Workload for Oltp {
             );
         }
         let mix = Mix::of(params.text("mix"));
-        let headline = Headline::named(Topic::Database, "PostgreSQL OLTP").beside("lat_ns_mean");
+        let headline = format!("{} OLTP", engine.products());
+        let headline = Headline::named(Topic::Database, &headline).beside("lat_ns_mean");
         Ok(Some(OnStandIn {
             title: format!(
-                "PostgreSQL, sysbench OLTP {}: {} rows, durable as the server is set",
+                "{}, sysbench OLTP {}: {} rows, durable as the server is set",
+                engine.products(),
                 mix.word.replace('_', "-"),
                 params.text("rows")
             ),
@@ -196,12 +198,12 @@ impl Workload for Oltp {
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<Told, WorkError> {
         let tables = Tables::of(params);
-        if let Some(server) = server_of(place.stand_in.as_ref()) {
+        if let Some(named) = server_of(place.stand_in.as_ref()) {
             return match errand {
-                ErrandKind::Make => postgres::make(&tables, place, server, tell),
-                ErrandKind::Check => postgres::check(&tables, place, server),
+                ErrandKind::Make => server::make(&tables, place, named, tell),
+                ErrandKind::Check => server::check(&tables, place, named),
                 ErrandKind::Remove => {
-                    postgres::remove(&tables, place, server).map(|()| Told::default())
+                    server::remove(&tables, place, named).map(|()| Told::default())
                 }
             };
         }
@@ -228,13 +230,14 @@ impl Workload for Oltp {
             range_size: u32::try_from(params.count("range_size")).unwrap_or(u32::MAX),
         };
         let copies = place.copies.max(1) as usize;
-        if let Some(server) = server_of(place.stand_in.as_ref()) {
-            let (server, before) = postgres::stand_on(&tables, place, server, mix)?;
-            let clients = (0..copies).map(|_| server.client(mix, tables.number));
-            let clients = clients.collect::<Result<Vec<_>, _>>()?;
-            let under = OfServer::new(server, tables, before)?;
-            let under = Under::Server(Box::new(under));
-            return Ok(Box::new(Testing::start(clients, setting, place, under)?));
+        if let Some(named) = server_of(place.stand_in.as_ref()) {
+            let (server, before) = server::stand_on(&tables, place, named, mix)?;
+            return match server.engine() {
+                Engine::Postgres => on_server::<Postgres>(server, before, tables, setting, place),
+                Engine::Mysql | Engine::Redis => Err(WorkError::Unsupported(
+                    "carry out transactions there: there is no driver".to_owned(),
+                )),
+            };
         }
         let (path, before) = tables::fresh(&tables, place)?;
         let session = Sqlite {
@@ -253,6 +256,20 @@ impl Workload for Oltp {
         let sessions = vec![session; copies];
         Ok(Box::new(Testing::start(sessions, setting, place, under)?))
     }
+}
+
+/// The test with clients of a server.
+fn on_server<D: Driver>(
+    server: Server,
+    before: Held,
+    tables: Tables,
+    setting: Setting,
+    place: &Place,
+) -> Result<Box<dyn Body>, WorkError> {
+    let copies = place.copies.max(1) as usize;
+    let clients = server.clients::<D>(copies, (setting.mix, tables.number))?;
+    let under = Under::Server(Box::new(OfServer::new(server, tables, before)?));
+    Ok(Box::new(Testing::start(clients, setting, place, under)?))
 }
 
 /// What stands in for the database of the test's own, where that is a server.
@@ -399,7 +416,7 @@ fn unusual<S: Session>(
     retries: &[u64; RETRIES_MAX],
     committed: u64,
 ) -> impl Iterator<Item = String> {
-    let counted = S::RETRIES.into_iter().zip(*retries).skip(1);
+    let counted = S::RETRIES.iter().zip(*retries).skip(1);
     counted.filter(|(_, count)| *count > 0).map(move |(code, count)| {
         format!("of {committed} transactions of a round some were tried again after {code}: {count} times")
     })

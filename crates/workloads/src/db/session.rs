@@ -7,12 +7,12 @@ use super::statement::{Answer, Statement};
 use sys::loops::failure::Failure;
 
 /// Codes of one driver after which a transaction is tried again, at most.
-pub(super) const RETRIES_MAX: usize = 3;
+pub(super) const RETRIES_MAX: usize = 4;
 
 /// One connection. It is made in one thread and connects in another one, which then carries out everything.
 pub(super) trait Session: Send + 'static {
-    /// Names of the codes after which a transaction is tried again; the first is the usual one.
-    const RETRIES: [&'static str; RETRIES_MAX];
+    /// Names of the codes after which a transaction is tried again, [`RETRIES_MAX`] at most; the usual one first.
+    const RETRIES: &'static [&'static str];
 
     /// Whether a statement that changes a row may find that another transaction has put a new one in its place
     /// meanwhile, and so concern none.

@@ -5,7 +5,7 @@
 //! use of one. Commits are as durable as `synchronous` says, in a write-ahead log; one connection writes at a time, and
 //! the others are refused at once, without the waits of the library's own handler.
 
-use super::session::{RETRIES_MAX, Session, SessionError};
+use super::session::{Session, SessionError};
 use super::statement::{Answer, Kind, Statement};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, OpenFlags, ffi};
@@ -162,8 +162,8 @@ fn with<T>(
 }
 
 impl Session for Sqlite {
-    const RETRIES: [&'static str; RETRIES_MAX] =
-        ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_BUSY_SNAPSHOT"];
+    const RETRIES: &'static [&'static str] =
+        &["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_BUSY_SNAPSHOT"];
     const ROWS_MAY_BE_GONE: bool = false;
 
     fn connect(&mut self) -> Result<(), SessionError> {

@@ -23,6 +23,10 @@ const ROW_BYTES: u64 = 240;
 /// The log of a round: it is copied back when it has 1000 pages of 4 KiB, or up to twice as many where somebody reads.
 pub(super) const LOG_BYTES: u64 = 8 << 20;
 
+/// Counts and adds up what is in a table, whose name follows.
+pub(super) const SURVEY: &str =
+    "SELECT count(*), coalesce(sum(k), 0), coalesce(min(id), 0), coalesce(max(id), 0) FROM ";
+
 /// Rows between two words about how much is made.
 const TOLD_ROWS: u32 = 10_000;
 
@@ -184,10 +188,7 @@ pub(super) fn survey(path: &Path, tables: u32) -> Result<Held, Error> {
     let connection = look(path)?;
     let mut all = None;
     for table in 0..tables {
-        let sql = format!(
-            "SELECT count(*), coalesce(sum(k), 0), coalesce(min(id), 0), coalesce(max(id), 0) FROM {}",
-            name(table)
-        );
+        let sql = format!("{SURVEY}{}", name(table));
         let of_table = connection.query_row(&sql, [], |row| {
             Ok(Held {
                 rows: row.get::<_, u32>(0)?.into(),

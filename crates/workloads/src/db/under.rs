@@ -4,7 +4,7 @@
 use super::check;
 use super::client::Changes;
 use super::mix::Mix;
-use super::postgres::Server;
+use super::server::Server;
 use super::tables::{self, Held, Tables};
 use engine::workload::WorkError;
 use model::num::approx;
@@ -110,7 +110,7 @@ impl OfFile {
 impl OfServer {
     /// Before the round, with what the server says of itself.
     pub(super) fn new(mut server: Server, tables: Tables, before: Held) -> Result<Self, WorkError> {
-        let mut notes = server.facts(tables.number)?.notes;
+        let mut notes = server.facts(tables.number)?;
         if server.is_here() {
             notes.push(if server.party().is_some() {
                 "the server is on this machine and shares its CPUs with the clients; its processes are no disturbance"

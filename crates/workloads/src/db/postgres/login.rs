@@ -4,9 +4,11 @@
 //! in the clear is sent to this machine alone: nothing here is encrypted.
 
 use super::decode::Garbage;
-use super::error::Trouble;
+use super::error;
 use super::wire::Wire;
 use crate::db::address::Address;
+use crate::db::engines::Engine;
+use crate::db::server::trouble::Trouble;
 use engine::secret::Secret;
 use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::frontend;
@@ -35,7 +37,7 @@ pub(super) fn log_in(address: &Address, secret: Option<&Secret>) -> Result<(Wire
         ("application_name", "kurabe"),
         ("client_encoding", "UTF8"),
     ];
-    written(frontend::startup_message(settings, &mut wire.out))?;
+    written(frontend::startup_message(settings, &mut wire.line.out))?;
     wire.send()?;
     let mut scram = None;
     let mut let_in = LetIn::default();
@@ -65,12 +67,16 @@ pub(super) fn log_in(address: &Address, secret: Option<&Secret>) -> Result<(Wire
                 let process = wire.body(&said).first_chunk::<4>().ok_or(Garbage)?;
                 let_in.process = Some(u32::from_be_bytes(*process));
             }
-            b'E' => return Err(Trouble::told(wire.body(&said))),
+            b'E' => return Err(error::told(wire.body(&said))),
             b'Z' => return Ok((wire, let_in)),
             b'N' | b'S' | b'v' => {}
             _ => return Err(Garbage.into()),
         }
     }
+}
+
+fn unknown(way: impl Into<String>) -> Trouble {
+    Trouble::Login(Engine::Postgres, way.into())
 }
 
 fn answer(
@@ -80,29 +86,36 @@ fn answer(
     address: &Address,
     secret: Option<&Secret>,
 ) -> Result<(), Trouble> {
-    let password = || secret.map(Secret::reveal).ok_or(Trouble::NoPassword);
+    let password = || {
+        secret
+            .map(Secret::reveal)
+            .ok_or(Trouble::NoPassword(Engine::Postgres))
+    };
     let proof = |error: std::io::Error| Trouble::Proof(error.to_string());
     match (kind, scram) {
-        (3, _) if wire.is_loopback() => {
+        (3, _) if wire.line.is_loopback() => {
             written(frontend::password_message(
                 password()?.as_bytes(),
-                &mut wire.out,
+                &mut wire.line.out,
             ))?;
         }
         (3, _) => {
             let why = "a password in the clear, over a network without TLS";
-            return Err(Trouble::Login(why.to_owned()));
+            return Err(unknown(why));
         }
         (5, _) => {
             let salt = asked.first_chunk::<4>().ok_or(Garbage)?;
             let user = address.user.as_bytes();
             let digest = md5_hash(user, password()?.as_bytes(), *salt);
-            written(frontend::password_message(digest.as_bytes(), &mut wire.out))?;
+            written(frontend::password_message(
+                digest.as_bytes(),
+                &mut wire.line.out,
+            ))?;
         }
         (10, scram @ None) => {
             let mut ways = asked.split(|byte| *byte == 0);
             if !ways.any(|way| way == sasl::SCRAM_SHA_256.as_bytes()) {
-                return Err(Trouble::Login("SASL without SCRAM-SHA-256".to_owned()));
+                return Err(unknown("SASL without SCRAM-SHA-256"));
             }
             let binding = sasl::ChannelBinding::unsupported();
             let begun = sasl::ScramSha256::new(password()?.as_bytes(), binding);
@@ -110,26 +123,24 @@ fn answer(
             written(frontend::sasl_initial_response(
                 way,
                 begun.message(),
-                &mut wire.out,
+                &mut wire.line.out,
             ))?;
             *scram = Some(begun);
         }
         (11, Some(scram)) => {
             if rounds(asked).is_some_and(|rounds| rounds > ROUNDS_MAX) {
-                return Err(Trouble::Login(
-                    "SCRAM with more than a million rounds".to_owned(),
-                ));
+                return Err(unknown("SCRAM with more than a million rounds"));
             }
             scram.update(asked).map_err(proof)?;
-            written(frontend::sasl_response(scram.message(), &mut wire.out))?;
+            written(frontend::sasl_response(scram.message(), &mut wire.line.out))?;
         }
         (12, Some(scram)) => {
             scram.finish(asked).map_err(proof)?;
             return Ok(());
         }
-        (2, _) => return Err(Trouble::Login("Kerberos".to_owned())),
-        (7..=9, _) => return Err(Trouble::Login("GSSAPI or SSPI".to_owned())),
-        (other, _) => return Err(Trouble::Login(format!("number {other}"))),
+        (2, _) => return Err(unknown("Kerberos")),
+        (7..=9, _) => return Err(unknown("GSSAPI or SSPI")),
+        (other, _) => return Err(unknown(format!("number {other}"))),
     }
     wire.send()
 }

@@ -8,37 +8,34 @@
 mod decode;
 mod error;
 mod facts;
+mod link;
 mod login;
-mod server;
-mod tables;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-pub(super) use server::{Server, facts, reach};
-pub(super) use tables::{check, make, remove, stand_on};
+pub(super) use link::connect;
 
 use self::decode::{Code, Columns, Garbage};
-use self::error::Trouble;
 use self::wire::{Done, Wire};
 use super::address::Address;
 use super::mix::Mix;
-use super::session::{RETRIES_MAX, Session, SessionError};
+use super::server::trouble::Trouble;
+use super::server::{Driver, fatal};
+use super::session::{Session, SessionError};
 use super::statement::{Answer, Kind, Statement};
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
-use std::io;
 use std::time::Duration;
-use sys::loops::failure::Failure;
 
 /// A statement that takes longer never ends: latencies end at 60 s, and `deadlock_timeout` is 1 s.
 const STATEMENT_MAX: Duration = Duration::from_secs(50);
 
 /// Codes after which a transaction is tried again: a row of this number is there (two transactions replaced it), a
 /// deadlock, and what a stricter isolation than the default refuses.
-const TRIED_AGAIN: [&[u8; 5]; RETRIES_MAX] = [b"23505", b"40P01", b"40001"];
+const TRIED_AGAIN: [&[u8; 5]; 3] = [b"23505", b"40P01", b"40001"];
 
 /// Whether a transaction that ended so is tried again.
 fn is_tried_again(code: Code) -> bool {
@@ -61,15 +58,14 @@ enum Value<'a> {
     Text(&'a str),
 }
 
-impl Postgres {
-    /// Connects and prepares what the mix needs, before anything is measured: a login takes milliseconds.
+impl Driver for Postgres {
     fn connected(
         address: &Address,
         secret: Option<&Secret>,
         (mix, tables): (&Mix, u32),
     ) -> Result<Self, Trouble> {
         let (mut wire, _) = login::log_in(address, secret)?;
-        wire.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
+        wire.line.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
         let mut names = Vec::new();
         for table in 0..tables {
             for kind in Kind::ALL {
@@ -79,11 +75,11 @@ impl Postgres {
                 }
                 let name = format!("k{table}_{}", kind as u8);
                 let sql = numbered(&kind.sql(table));
-                frontend::parse(&name, &sql, [], &mut wire.out).map_err(Trouble::Io)?;
+                frontend::parse(&name, &sql, [], &mut wire.line.out).map_err(Trouble::Io)?;
                 names.push(name);
             }
         }
-        frontend::sync(&mut wire.out);
+        frontend::sync(&mut wire.line.out);
         wire.send()?;
         wire.answer(|_| Ok(()))?;
         Ok(Self {
@@ -92,7 +88,9 @@ impl Postgres {
             names,
         })
     }
+}
 
+impl Postgres {
     fn carry_out(
         &mut self,
         table: u32,
@@ -100,7 +98,7 @@ impl Postgres {
     ) -> Result<(Answer, Done), Trouble> {
         let kind = statement.kind();
         let name = &self.names[table as usize * Kind::ALL.len() + kind as usize];
-        put(&mut self.wire.out, name, statement)?;
+        put(&mut self.wire.line.out, name, statement)?;
         self.wire.send()?;
         let mut answer = Answer::default();
         let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
@@ -110,7 +108,7 @@ impl Postgres {
 
     /// A statement without parameters and rows.
     fn simply(&mut self, sql: &str) -> Result<Done, Trouble> {
-        frontend::query(sql, &mut self.wire.out).map_err(Trouble::Io)?;
+        frontend::query(sql, &mut self.wire.line.out).map_err(Trouble::Io)?;
         self.wire.send()?;
         self.wire.answer(|_| Ok(()))
     }
@@ -161,7 +159,7 @@ fn bind(out: &mut BytesMut, name: &str, values: &[Value<'_>]) -> Result<(), Trou
         }
         Ok(IsNull::No)
     };
-    frontend::bind("", name, BINARY, values, put, BINARY, out).map_err(|_| Trouble::Garbage)
+    frontend::bind("", name, BINARY, values, put, BINARY, out).map_err(|_| Garbage.into())
 }
 
 /// Takes a row in: the bytes of its text without the blanks that CHAR adds, or its number.
@@ -182,17 +180,6 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     Ok(())
 }
 
-/// What went wrong, for a client.
-fn told(operation: &'static str) -> impl Fn(Trouble) -> SessionError {
-    move |trouble| {
-        SessionError::Fatal(Failure {
-            operation,
-            done: 0,
-            error: io::Error::other(trouble.to_string()),
-        })
-    }
-}
-
 /// A statement that was refused is tried again with its transaction.
 fn or_again(done: Done) -> Result<(), SessionError> {
     let Some(code) = done.code else { return Ok(()) };
@@ -201,7 +188,7 @@ fn or_again(done: Done) -> Result<(), SessionError> {
 }
 
 impl Session for Postgres {
-    const RETRIES: [&'static str; RETRIES_MAX] = [
+    const RETRIES: &'static [&'static str] = &[
         "23505 (unique violation)",
         "40P01 (deadlock)",
         "40001 (serialization failure)",
@@ -217,20 +204,20 @@ impl Session for Postgres {
 
     fn begin(&mut self, _: bool) -> Result<(), SessionError> {
         const OPERATION: &str = "begin a transaction in";
-        let done = self.simply("BEGIN").map_err(told(OPERATION))?;
+        let done = self.simply("BEGIN").map_err(fatal(OPERATION))?;
         or_again(done)
     }
 
     #[inline]
     fn execute(&mut self, table: u32, statement: &Statement<'_>) -> Result<Answer, SessionError> {
         let done = self.carry_out(table, statement);
-        let (answer, done) = done.map_err(told(statement.kind().operation()))?;
+        let (answer, done) = done.map_err(fatal(statement.kind().operation()))?;
         or_again(done)?;
         Ok(answer)
     }
 
     fn commit(&mut self) -> Result<(), SessionError> {
-        let done = self.simply("COMMIT").map_err(told("commit to"))?;
+        let done = self.simply("COMMIT").map_err(fatal("commit to"))?;
         or_again(done)
     }
 
@@ -238,12 +225,12 @@ impl Session for Postgres {
         if self.wire.status == b'I' {
             return Ok(());
         }
-        let done = self.simply("ROLLBACK").map_err(told("roll back in"))?;
+        let done = self.simply("ROLLBACK").map_err(fatal("roll back in"))?;
         or_again(done)
     }
 
     fn close(&mut self) {
-        frontend::terminate(&mut self.wire.out);
+        frontend::terminate(&mut self.wire.line.out);
         // Who is not there any more needs no farewell.
         let _ = self.wire.send();
     }

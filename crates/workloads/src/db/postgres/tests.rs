@@ -1,10 +1,10 @@
 //! Servers that are none, or that want what they should not get. Real ones are in the tests of the binary.
 
-use super::error::Trouble;
 use super::login::log_in;
 use super::{Value, bind, numbered};
 use crate::db::address::{Address, Host};
 use crate::db::engines::Engine;
+use crate::db::server::trouble::Trouble;
 use bytes::BytesMut;
 use engine::secret::Secret;
 use std::io::{Read, Write};
@@ -50,15 +50,15 @@ const SASL: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";
 fn what_is_no_server_is_an_error_and_no_hang() {
     assert!(matches!(
         refused(&[b"HTTP/1.1 400 Bad\r\n"], None),
-        Trouble::Garbage
+        Trouble::Garbage(_)
     ));
     assert!(matches!(
         refused(&[b"R\xff\xff\xff\xff"], None),
-        Trouble::Garbage
+        Trouble::Garbage(_)
     ));
     assert!(matches!(
         refused(&[b"R\0\0\0\x06\0\0"], None),
-        Trouble::Garbage
+        Trouble::Garbage(_)
     ));
     assert!(matches!(
         refused(&[b"R\0\0\0\x08\0\0"], None),
@@ -67,7 +67,7 @@ fn what_is_no_server_is_an_error_and_no_hang() {
     assert!(matches!(refused(&[b""], None), Trouble::Ended));
     assert!(matches!(
         refused(&[b"K\0\0\0\x05x"], None),
-        Trouble::Garbage
+        Trouble::Garbage(_)
     ));
 }
 
@@ -112,14 +112,14 @@ fn a_password_goes_nowhere_but_where_it_may() {
     // Who lets us in without an end of the exchange has not shown that he knows it.
     let why = refused(&[SASL, b"R\0\0\0\x08\0\0\0\0"], Some(&secret));
     assert!(matches!(why, Trouble::Proof(_)), "{why}");
-    assert!(matches!(refused(&[SASL], None), Trouble::NoPassword));
+    assert!(matches!(refused(&[SASL], None), Trouble::NoPassword(_)));
     assert!(matches!(
         refused(&[b"R\0\0\0\x08\0\0\0\x03"], None),
-        Trouble::NoPassword
+        Trouble::NoPassword(_)
     ));
     assert!(matches!(
         refused(&[b"R\0\0\0\x08\0\0\0\x07"], None),
-        Trouble::Login(_)
+        Trouble::Login(..)
     ));
 }
 
@@ -129,7 +129,7 @@ fn a_server_does_not_get_our_cpu() {
     let many = b"R\0\0\0\x1f\0\0\0\x0br=x,s=eA==,i=4000000000";
     let why = refused(&[SASL, many], Some(&secret));
     assert!(
-        matches!(&why, Trouble::Login(what) if what.contains("million")),
+        matches!(&why, Trouble::Login(_, what) if what.contains("million")),
         "{why}"
     );
 }

@@ -1,0 +1,233 @@
+//! A connection to a server for what is not measured, in PostgreSQL's SQL.
+
+use super::decode::{Columns, Garbage};
+use super::error::{self, refused};
+use super::facts;
+use super::login::log_in;
+use super::wire::Wire;
+use crate::db::address::Address;
+use crate::db::server::trouble::Trouble;
+use crate::db::server::{Link, Maker, Relation, Rows, value};
+use crate::db::statement::name;
+use bytes::{BufMut, BytesMut};
+use engine::secret::Secret;
+use model::units::Bytes;
+use postgres_protocol::message::frontend;
+use std::time::Duration;
+
+/// Making an index of ten million rows takes minutes.
+const MAKING_MAX: Duration = Duration::from_secs(600);
+
+/// The number of the lock: "kurabe" in ASCII.
+const LOCK: u64 = 0x6b75_7261_6265;
+
+/// More than this is no answer to a question of few rows.
+const ANSWER_MAX: usize = 16 << 20;
+
+/// Rows are copied in pieces of about this size.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// A connection for what is not measured.
+struct PostgresLink {
+    wire: Wire,
+    party: Option<u32>,
+}
+
+/// Connects.
+pub(in crate::db) fn connect(
+    address: &Address,
+    secret: Option<&Secret>,
+) -> Result<Box<dyn Link>, Trouble> {
+    let (mut wire, let_in) = log_in(address, secret)?;
+    wire.line.wait_at_most(MAKING_MAX).map_err(Trouble::Io)?;
+    let party = party(&wire, let_in.process);
+    Ok(Box::new(PostgresLink { wire, party }))
+}
+
+/// The server's main process, where it is on this machine. Of a Unix socket the kernel says who listens; over loopback
+/// the server says which process serves us, and it counts where that is one of PostgreSQL here.
+fn party(wire: &Wire, process: Option<u32>) -> Option<u32> {
+    if let Some(socket) = wire.line.unix() {
+        return sys::peer::listener(socket).ok().flatten();
+    }
+    if !wire.line.is_loopback() {
+        return None;
+    }
+    let tree = sys::tree::Tree::real();
+    let serves = sys::counters::process(&tree, process?).ok()?;
+    (serves.name == "postgres")
+        .then_some(serves.parent)
+        .filter(|parent| *parent > 1)
+}
+
+impl PostgresLink {
+    /// The first value of the answer.
+    fn value(&mut self, sql: &str) -> Result<Option<String>, Trouble> {
+        self.ask(sql).map(value)
+    }
+
+    fn begin_copy(&mut self, sql: &str) -> Result<(), Trouble> {
+        let wire = &mut self.wire;
+        frontend::query(sql, &mut wire.line.out).map_err(Trouble::Io)?;
+        wire.send()?;
+        loop {
+            let said = wire.next()?;
+            match said.tag {
+                b'G' => return Ok(()),
+                b'N' | b'S' | b'A' => {}
+                b'E' => return Err(error::told(wire.body(&said))),
+                _ => return Err(Garbage.into()),
+            }
+        }
+    }
+
+    fn send_piece(&mut self, piece: &[u8]) -> Result<(), Trouble> {
+        let data = frontend::CopyData::new(piece).map_err(Trouble::Io)?;
+        data.write(&mut self.wire.line.out);
+        self.wire.send()
+    }
+
+    fn end_copy(&mut self) -> Result<(), Trouble> {
+        frontend::copy_done(&mut self.wire.line.out);
+        self.wire.send()?;
+        let done = self.wire.answer(|_| Ok(()))?;
+        done.code.map_or(Ok(()), |code| {
+            Err(refused(code, "the server refused the rows".to_owned()))
+        })
+    }
+}
+
+impl Link for PostgresLink {
+    fn ask(&mut self, sql: &str) -> Result<Rows, Trouble> {
+        frontend::query(sql, &mut self.wire.line.out).map_err(Trouble::Io)?;
+        self.wire.send()?;
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        let done = self.wire.answer(|body| {
+            bytes += body.len();
+            let mut columns = Columns::new(body)?;
+            let mut row = Vec::new();
+            while !columns.is_over() {
+                let value = columns.next()?;
+                row.push(value.map(|value| String::from_utf8_lossy(value).into_owned()));
+            }
+            if bytes > ANSWER_MAX {
+                return Err(Garbage);
+            }
+            rows.push(row);
+            Ok(())
+        })?;
+        match done.code {
+            None => Ok(rows),
+            Some(code) => Err(refused(code, "the server refused it".to_owned())),
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        self.wire.line.is_loopback()
+    }
+
+    fn party(&self) -> Option<u32> {
+        self.party
+    }
+
+    fn look(&mut self) -> Result<Option<String>, Trouble> {
+        let replica = self.value("SELECT pg_is_in_recovery()")?;
+        if replica.as_deref() == Some("t") {
+            let why = "it is a replica, which nobody writes to\nhint: name the primary server";
+            return Ok(Some(why.to_owned()));
+        }
+        if self.value("SELECT current_schema()")?.is_none() {
+            let why = "its user has no schema\nhint: `search_path` of the user is to name one that is there";
+            return Ok(Some(why.to_owned()));
+        }
+        let sql = "SELECT set_config('search_path', quote_ident(current_schema()), false)";
+        self.ask(sql).map(|_| None)
+    }
+
+    fn try_lock(&mut self) -> Result<bool, Trouble> {
+        let got = self.value(&format!("SELECT pg_try_advisory_lock({LOCK})"))?;
+        Ok(got.as_deref() == Some("t"))
+    }
+
+    fn relations(&mut self) -> Result<Vec<Relation>, Trouble> {
+        // What extensions brought is no data of anybody.
+        let rows = self.ask(
+            "SELECT n.nspname, c.relname, coalesce(obj_description(c.oid, 'pg_class'), ''), \
+             n.nspname = current_schema(), c.relkind = 'r' FROM pg_class c JOIN pg_namespace n \
+             ON n.oid = c.relnamespace \
+             WHERE c.relkind IN ('r', 'p', 'm', 'f', 'v') AND n.nspname <> 'information_schema' \
+             AND n.nspname !~ '^pg_' AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE \
+             d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') ORDER BY 1, 2",
+        )?;
+        Ok(rows.into_iter().filter_map(Relation::read).collect())
+    }
+
+    fn create(&mut self, table: u32, comment: &str) -> Result<(), Trouble> {
+        let name = name(table);
+        // One transaction: there is never a table of ours without its mark.
+        self.ask(&format!(
+            "BEGIN; CREATE TABLE {name} (id SERIAL NOT NULL, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) \
+             DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)); \
+             COMMENT ON TABLE {name} IS '{comment}'; COMMIT"
+        ))
+        .map(drop)
+    }
+
+    fn fill(
+        &mut self,
+        table: u32,
+        maker: &mut Maker,
+        tell: &mut dyn FnMut(Bytes),
+    ) -> Result<(), Trouble> {
+        let sql = format!("COPY {} (id, k, c, pad) FROM STDIN", name(table));
+        self.begin_copy(&sql)?;
+        let mut piece = BytesMut::with_capacity(PIECE_BYTES + 256);
+        loop {
+            let row = maker.next();
+            if let Some((id, k, c, pad)) = row {
+                piece.put_slice(format!("{id}\t{k}\t{c}\t{pad}\n").as_bytes());
+            }
+            if piece.len() >= PIECE_BYTES || row.is_none() {
+                tell(Bytes(piece.len() as u64));
+                self.send_piece(&piece)?;
+                piece.clear();
+            }
+            if row.is_none() {
+                return self.end_copy();
+            }
+        }
+    }
+
+    fn complete(&mut self, table: u32, rows: u32) -> Result<(), Trouble> {
+        let (name, number) = (name(table), table + 1);
+        self.ask(&format!("CREATE INDEX k_{number} ON {name}(k)"))?;
+        let sequence = format!("pg_get_serial_sequence('{name}', 'id')");
+        self.ask(&format!("SELECT setval({sequence}, {rows})"))?;
+        self.ask(&format!("VACUUM ANALYZE {name}")).map(drop)
+    }
+
+    fn note(&mut self, table: u32, comment: &str) -> Result<(), Trouble> {
+        let sql = format!("COMMENT ON TABLE {} IS '{comment}'", name(table));
+        self.ask(&sql).map(drop)
+    }
+
+    fn checksum(&mut self, table: u32) -> Result<String, Trouble> {
+        let sum = self.value(&format!(
+            "SELECT coalesce(sum(hashtext(concat_ws(':', id, k, c, pad))::bigint), 0) FROM {}",
+            name(table)
+        ))?;
+        sum.ok_or_else(|| Garbage.into())
+    }
+
+    fn bytes(&mut self, tables: u32) -> Result<Option<u64>, Trouble> {
+        let each = (0..tables).map(|table| format!("pg_total_relation_size('{}')", name(table)));
+        let sum = each.collect::<Vec<_>>().join(" + ");
+        let found = self.value(&format!("SELECT {sum}"))?;
+        Ok(found.and_then(|bytes| bytes.parse().ok()))
+    }
+
+    fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble> {
+        facts::ask(self, tables)
+    }
+}

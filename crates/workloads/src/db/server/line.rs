@@ -1,0 +1,219 @@
+//! The socket of a connection and its two buffers: what is written goes out in one call, and what is read stands in one
+//! buffer that messages are taken from.
+//!
+//! Blocking sockets: a thread per connection is how sysbench works, and one that waits for many connections was
+//! measured and is no faster (docs/method/database.md). Nothing is allocated for a statement; a server that says
+//! nothing is not waited for longer than the time-outs, and one that says too much gets no memory for it: how long a
+//! message may be says who reads it.
+
+use super::trouble::Trouble;
+use crate::db::address::{Address, Host};
+use bytes::BytesMut;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::ops::Range;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use sys::names::addresses;
+
+/// Being let in may take this long.
+pub(in crate::db) const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// What is read at once: the hundred rows of a range have 13 KB.
+pub(in crate::db) const READ_BYTES: usize = 32 << 10;
+
+/// A socket of either kind.
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// A connection whose messages nobody has looked at.
+#[derive(Debug)]
+pub(in crate::db) struct Line {
+    socket: Socket,
+    /// What is to be written.
+    pub(in crate::db) out: BytesMut,
+    read: Vec<u8>,
+    /// What was read and not taken.
+    begin: usize,
+    end: usize,
+}
+
+fn connected(to: &Address) -> Result<Socket, Trouble> {
+    let refused = |error| Trouble::Connect(to.engine, error);
+    match &to.host {
+        Host::Socket(named) => UnixStream::connect(to.engine.socket_at(named, to.port))
+            .map(Socket::Unix)
+            .map_err(refused),
+        Host::Name(name) => {
+            let mut last = io::ErrorKind::NotFound.into();
+            for place in addresses(name, to.port, CONNECT_MAX).map_err(Trouble::Name)? {
+                match TcpStream::connect_timeout(&place, CONNECT_MAX) {
+                    Ok(stream) => {
+                        stream.set_nodelay(true).map_err(refused)?;
+                        return Ok(Socket::Tcp(stream));
+                    }
+                    Err(error) => last = error,
+                }
+            }
+            Err(refused(last))
+        }
+    }
+}
+
+impl Line {
+    /// Connects, and says nothing yet.
+    pub(in crate::db) fn connect(to: &Address) -> Result<Self, Trouble> {
+        let mut line = Self::of(connected(to)?);
+        line.wait_at_most(CONNECT_MAX)
+            .map_err(|error| Trouble::Connect(to.engine, error))?;
+        Ok(line)
+    }
+
+    /// Over a socket that is connected.
+    #[cfg(test)]
+    pub(in crate::db) fn over(socket: UnixStream) -> Self {
+        Self::of(Socket::Unix(socket))
+    }
+
+    fn of(socket: Socket) -> Self {
+        Self {
+            socket,
+            out: BytesMut::with_capacity(4096),
+            read: vec![0; READ_BYTES],
+            begin: 0,
+            end: 0,
+        }
+    }
+
+    /// How long a single read or write may take from now on.
+    pub(in crate::db) fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        let time = Some(time);
+        match &self.socket {
+            Socket::Tcp(socket) => {
+                socket.set_read_timeout(time)?;
+                socket.set_write_timeout(time)
+            }
+            Socket::Unix(socket) => {
+                socket.set_read_timeout(time)?;
+                socket.set_write_timeout(time)
+            }
+        }
+    }
+
+    /// The Unix socket, for asking who is at its other end; `None` for the network.
+    pub(in crate::db) const fn unix(&self) -> Option<&UnixStream> {
+        match &self.socket {
+            Socket::Unix(socket) => Some(socket),
+            Socket::Tcp(_) => None,
+        }
+    }
+
+    /// True where the other end of the network is this machine's own address.
+    pub(in crate::db) fn is_loopback(&self) -> bool {
+        match &self.socket {
+            Socket::Unix(_) => true,
+            Socket::Tcp(socket) => socket.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),
+        }
+    }
+
+    /// Writes what has been put into [`Self::out`].
+    #[inline]
+    pub(in crate::db) fn send(&mut self) -> Result<(), Trouble> {
+        let sent = match &mut self.socket {
+            Socket::Tcp(socket) => socket.write_all(&self.out),
+            Socket::Unix(socket) => socket.write_all(&self.out),
+        };
+        self.out.clear();
+        sent.map_err(Trouble::from_io)
+    }
+
+    /// What was read and not taken.
+    #[inline]
+    pub(in crate::db) fn there(&self) -> &[u8] {
+        &self.read[self.begin..self.end]
+    }
+
+    /// Takes so many bytes of what is there: where they stand until more is read.
+    #[inline]
+    pub(in crate::db) fn take(&mut self, length: usize) -> Range<usize> {
+        let taken = self.begin..self.begin + length;
+        self.begin += length;
+        taken
+    }
+
+    /// What was taken last.
+    #[inline]
+    pub(in crate::db) fn taken(&self, range: Range<usize>) -> &[u8] {
+        &self.read[range]
+    }
+
+    /// Reads more, where a message of this length is to fit in: it may be no longer than who reads lets through.
+    pub(in crate::db) fn fill(&mut self, length: usize) -> Result<(), Trouble> {
+        if self.begin == self.end {
+            (self.begin, self.end) = (0, 0);
+        } else if self.begin + length > self.read.len() {
+            self.read.copy_within(self.begin..self.end, 0);
+            (self.begin, self.end) = (0, self.end - self.begin);
+        }
+        if length > self.read.len() {
+            self.read.resize(length, 0);
+        }
+        let room = &mut self.read[self.end..];
+        let read = loop {
+            let read = match &mut self.socket {
+                Socket::Tcp(socket) => socket.read(room),
+                Socket::Unix(socket) => socket.read(room),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other.map_err(Trouble::from_io)?,
+            }
+        };
+        if read == 0 {
+            return Err(Trouble::Ended);
+        }
+        self.end += read;
+        Ok(())
+    }
+
+    /// What the buffer takes.
+    #[cfg(test)]
+    pub(in crate::db) const fn capacity(&self) -> usize {
+        self.read.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::engines::Engine;
+
+    #[test]
+    fn what_is_no_host_is_told_before_anybody_is_asked() {
+        let to = Address {
+            engine: Engine::Postgres,
+            user: "bob".to_owned(),
+            host: Host::Name("db..example".to_owned()),
+            port: 5432,
+            database: "shop".to_owned(),
+        };
+        let why = connected(&to).unwrap_err();
+        assert!(why.is_lasting(), "{why}");
+        let why = why.to_string();
+        assert!(
+            why.contains("`db..example`") && why.contains("hint: "),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_not_waited_for() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut line = Line::over(ours);
+        line.wait_at_most(Duration::from_millis(20)).unwrap();
+        assert!(matches!(line.fill(5), Err(Trouble::Silent)));
+    }
+}

@@ -1,0 +1,384 @@
+//! A database server that tests work on: what all kinds of them have in common, and whose tables are whose.
+//!
+//! A kind of server is a [`Driver`] for the clients and a [`Link`] for what is not measured, both of which [`connect`]
+//! and `db.oltp` find by the address. Each of our tables carries a comment that begins with [`MARK`], from the
+//! statement that made it on; only such a table is ever dropped, and never anybody else's. One kurabe at a time works
+//! in a database: a lock of the server, which ends with the connection, keeps a second one out.
+
+pub(super) mod facts;
+pub(super) mod line;
+mod tables;
+pub(super) mod trouble;
+
+pub(super) use tables::{check, make, remove, stand_on};
+
+use self::trouble::Trouble;
+use super::address::{Address, Defaults};
+use super::engines::Engine;
+use super::mix::Mix;
+use super::session::{Session, SessionError};
+use super::statement::name;
+use super::tables::Tables;
+use engine::secret::Secret;
+use engine::workload::{Place, StandIn, WorkError};
+use model::units::Bytes;
+use std::io;
+use std::path::Path;
+use sys::loops::failure::Failure;
+pub(super) use tables::Maker;
+
+/// What the comment of every table of ours begins with.
+const MARK: &str = "kurabe: ";
+
+/// A worker that was killed has its lock until the server notices.
+const LOCK_TRIES: u32 = 50;
+const LOCK_WAIT_NS: u64 = 100_000_000;
+
+/// Rows of text; a value that is missing is `None`.
+pub(super) type Rows = Vec<Vec<Option<String>>>;
+
+/// A client's connection to a kind of server.
+pub(super) trait Driver: Session {
+    /// Connects and prepares what the mix needs on so many tables, before anything is measured: a login takes
+    /// milliseconds.
+    fn connected(
+        address: &Address,
+        secret: Option<&Secret>,
+        work: (&Mix, u32),
+    ) -> Result<Self, Trouble>
+    where
+        Self: Sized;
+}
+
+/// A connection to a kind of server for what is not measured, in its own SQL. Tables go by their numbers, from 0.
+pub(super) trait Link {
+    /// Answers in rows of text, to questions of few rows.
+    fn ask(&mut self, sql: &str) -> Result<Rows, Trouble>;
+
+    /// Whether the server is on this machine.
+    fn is_here(&self) -> bool;
+
+    /// The server's main process, where it is on this machine and can be told.
+    fn party(&self) -> Option<u32>;
+
+    /// Sees to it that names mean what tables are made in; the words why no tables can be made there, with a hint.
+    fn look(&mut self) -> Result<Option<String>, Trouble>;
+
+    /// Tries to take the lock of the database.
+    fn try_lock(&mut self) -> Result<bool, Trouble>;
+
+    /// Everything that is called like a table.
+    fn relations(&mut self) -> Result<Vec<Relation>, Trouble>;
+
+    /// Makes a table that carries this comment from the first moment on.
+    fn create(&mut self, table: u32, comment: &str) -> Result<(), Trouble>;
+
+    /// Puts rows into a new table.
+    fn fill(
+        &mut self,
+        table: u32,
+        maker: &mut Maker,
+        tell: &mut dyn FnMut(Bytes),
+    ) -> Result<(), Trouble>;
+
+    /// Makes the index of a table of so many rows, and has it looked through.
+    fn complete(&mut self, table: u32, rows: u32) -> Result<(), Trouble>;
+
+    /// Gives a table this comment, which has no quotes.
+    fn note(&mut self, table: u32, comment: &str) -> Result<(), Trouble>;
+
+    /// A checksum of every value in a table, which the server makes.
+    fn checksum(&mut self, table: u32) -> Result<String, Trouble>;
+
+    /// What so many tables and their indexes take.
+    fn bytes(&mut self, tables: u32) -> Result<Option<u64>, Trouble>;
+
+    /// What the server says of itself that decides a figure, a sentence each.
+    fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble>;
+}
+
+/// Connects to whatever listens there.
+fn connect(address: &Address, secret: Option<&Secret>) -> Result<Box<dyn Link>, Trouble> {
+    match address.engine {
+        Engine::Postgres => super::postgres::connect(address, secret),
+        Engine::Mysql | Engine::Redis => {
+            let why = format!("kurabe makes no tables on {}", address.engine.products());
+            Err(Trouble::Io(io::Error::new(io::ErrorKind::Unsupported, why)))
+        }
+    }
+}
+
+/// A server with the lock of a database.
+pub(super) struct Server {
+    link: Box<dyn Link>,
+    address: Address,
+    secret: Option<Secret>,
+}
+
+/// A table or what looks like one, and whether a name of ours would mean it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Relation {
+    pub(super) schema: String,
+    pub(super) name: String,
+    pub(super) comment: String,
+    pub(super) is_here: bool,
+    pub(super) is_table: bool,
+}
+
+impl Relation {
+    /// A row of schema, name, comment, and two truths as the server writes them.
+    pub(super) fn read(row: Vec<Option<String>>) -> Option<Self> {
+        let [schema, name, comment, is_here, is_table]: [Option<String>; 5] =
+            row.try_into().ok()?;
+        let is_so = |word: &str| matches!(word, "t" | "1");
+        Some(Self {
+            schema: schema?,
+            name: name?,
+            comment: comment.unwrap_or_default(),
+            is_here: is_so(&is_here?),
+            is_table: is_so(&is_table?),
+        })
+    }
+
+    fn is_ours(&self) -> bool {
+        self.is_here && self.is_table && self.comment.starts_with(MARK) && self.has_name_of_ours()
+    }
+
+    fn has_name_of_ours(&self) -> bool {
+        let number = self.name.strip_prefix("sbtest");
+        number
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    }
+}
+
+/// Why tables cannot be made among these; `None` where they can.
+fn refusal(
+    engine: Engine,
+    found: &[Relation],
+    tables: u32,
+    allows_existing: bool,
+) -> Option<String> {
+    let makes = engine.makes_databases_by();
+    let mut others = found.iter().filter(|one| !one.is_ours());
+    let wanted = |one: &Relation| one.is_here && (0..tables).any(|number| name(number) == one.name);
+    if let Some(taken) = others.clone().find(|one| wanted(one)) {
+        return Some(format!(
+            "`{}` is there and is none of kurabe's: it stays as it is\n\
+             hint: make an empty database with `{makes}`, and name that one",
+            taken.name
+        ));
+    }
+    let first = others.next().filter(|_| !allows_existing)?;
+    let more = match others.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "it holds `{}.{}`{more}, of others\n\
+         hint: make an empty database with `{makes}`, and name that one; or add `--db-allow-existing`: kurabe makes \
+         and drops tables of its own alone, but what it does costs the others",
+        first.schema, first.name
+    ))
+}
+
+/// The address that a path of a server is.
+fn read(path: &Path) -> Result<Address, WorkError> {
+    let text = path.to_string_lossy();
+    let typed = Address::read(&text, &Defaults::default());
+    typed
+        .map(|typed| typed.address)
+        .map_err(|why| WorkError::failed("read the address", &text, why))
+}
+
+impl Server {
+    /// Connects, takes the lock, and looks whether tables may be made there.
+    pub(super) fn open(
+        place: &Place,
+        server: &StandIn,
+        tables: &Tables,
+    ) -> Result<Self, WorkError> {
+        let permit = place.permits.of(&server.path);
+        let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
+        let address = read(&server.path)?;
+        let secret = permit.secret().cloned();
+        let link = connect(&address, secret.as_ref());
+        let mut opened = Self {
+            link: link.map_err(|trouble| of("connect to", &address, &trouble))?,
+            address,
+            secret,
+        };
+        let mut why = opened.with("look at", Link::look)?;
+        if why.is_none() {
+            opened.lock()?;
+            let found = opened.relations()?;
+            let engine = opened.address.engine;
+            why = refusal(engine, &found, tables.number, permit.allows_existing());
+        }
+        match why {
+            None => Ok(opened),
+            Some(why) => Err(WorkError::Unsupported(format!(
+                "make tables in `{}`: {why}",
+                opened.address
+            ))),
+        }
+    }
+
+    /// What it is.
+    pub(super) const fn engine(&self) -> Engine {
+        self.address.engine
+    }
+
+    /// Connections of so many clients, prepared.
+    pub(super) fn clients<D: Driver>(
+        &self,
+        number: usize,
+        work: (&Mix, u32),
+    ) -> Result<Vec<D>, WorkError> {
+        let connected = |_| {
+            D::connected(&self.address, self.secret.as_ref(), work)
+                .map_err(|trouble| of("connect to", &self.address, &trouble))
+        };
+        (0..number).map(connected).collect()
+    }
+
+    /// The server's main process, where it is on this machine and can be told.
+    pub(super) fn party(&self) -> Option<u32> {
+        self.link.party()
+    }
+
+    /// Whether it is on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.link.is_here()
+    }
+
+    /// The address without what opens it.
+    pub(super) fn shown(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// What the server says of itself, with the tables of the test.
+    pub(super) fn facts(&mut self, tables: u32) -> Result<Vec<String>, WorkError> {
+        self.with("ask for the settings of", |link| link.facts(tables))
+    }
+
+    /// Does something over the connection.
+    fn with<T>(
+        &mut self,
+        operation: &str,
+        does: impl FnOnce(&mut (dyn Link + 'static)) -> Result<T, Trouble>,
+    ) -> Result<T, WorkError> {
+        let done = does(&mut *self.link);
+        done.map_err(|trouble| of(operation, &self.address, &trouble))
+    }
+
+    fn lock(&mut self) -> Result<(), WorkError> {
+        for _ in 0..LOCK_TRIES {
+            if self.with("lock", Link::try_lock)? {
+                return Ok(());
+            }
+            sys::clock::sleep(LOCK_WAIT_NS);
+        }
+        Err(WorkError::Failed(format!(
+            "work in `{}`: another kurabe works there, from this machine or another one\n\
+             hint: wait until it is done, or name another database",
+            self.address
+        )))
+    }
+
+    fn relations(&mut self) -> Result<Vec<Relation>, WorkError> {
+        self.with("list the tables of", Link::relations)
+    }
+}
+
+/// The first value of the first row.
+pub(super) fn value(rows: Rows) -> Option<String> {
+    rows.into_iter().flatten().next().flatten()
+}
+
+/// What went wrong, for a client.
+pub(super) fn fatal(operation: &'static str) -> impl Fn(Trouble) -> SessionError {
+    move |trouble| {
+        SessionError::Fatal(Failure {
+            operation,
+            done: 0,
+            error: io::Error::other(trouble.to_string()),
+        })
+    }
+}
+
+/// What went wrong with a server; what no further round can help is said to be so.
+fn of(operation: &str, address: &Address, trouble: &Trouble) -> WorkError {
+    let socket = match address.socket() {
+        // The name of the socket is not in every address, and the one thing to look at.
+        Some(socket) if matches!(trouble, Trouble::Connect(..)) => {
+            format!(" (socket `{}`)", socket.display())
+        }
+        _ => String::new(),
+    };
+    let words = format!("{operation} `{address}`{socket}: {trouble}");
+    if trouble.is_lasting() {
+        WorkError::Unsupported(words)
+    } else {
+        WorkError::Failed(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relation(name: &str, comment: &str, is_here: bool, is_table: bool) -> Relation {
+        Relation {
+            schema: "public".to_owned(),
+            name: name.to_owned(),
+            comment: comment.to_owned(),
+            is_here,
+            is_table,
+        }
+    }
+
+    #[test]
+    fn only_what_carries_our_mark_is_ours_and_others_are_left_alone() {
+        let ours = relation("sbtest2", "kurabe: being made", true, true);
+        let check = |found: &[Relation], allows: bool, words: Option<&str>| {
+            let why = refusal(Engine::Postgres, found, 2, allows);
+            match words {
+                None => assert_eq!(why, None),
+                Some(words) => assert!(why.clone().unwrap().contains(words), "{why:?}"),
+            }
+        };
+        check(&[], false, None);
+        check(std::slice::from_ref(&ours), false, None);
+        let others = relation("orders", "", true, true);
+        check(
+            &[ours.clone(), others.clone()],
+            false,
+            Some("`public.orders`, of others"),
+        );
+        check(
+            &[ours.clone(), others.clone(), others.clone()],
+            false,
+            Some("and 1 more"),
+        );
+        check(&[ours, others], true, None);
+        // A table of our name without our mark is refused whatever is allowed.
+        for (name, comment, is_table) in [
+            ("sbtest1", "", true),
+            ("sbtest1", "kurabe", true),
+            ("sbtest2", "not kurabe: x", true),
+            ("sbtest1", "kurabe: whole", false),
+        ] {
+            let taken = relation(name, comment, true, is_table);
+            assert!(!taken.is_ours());
+            check(&[taken], true, Some("none of kurabe's"));
+        }
+        // Elsewhere it is not in our way, and not ours.
+        let elsewhere = relation("sbtest1", "kurabe: whole", false, true);
+        check(std::slice::from_ref(&elsewhere), true, None);
+        check(&[elsewhere], false, Some("of others"));
+        // The mark alone does not make ours what we would never have called so.
+        assert!(!relation("orders", "kurabe: whole", true, true).is_ours());
+        assert!(!relation("sbtest", "kurabe: whole", true, true).is_ours());
+        assert!(!relation("sbtest1; DROP", "kurabe: whole", true, true).is_ours());
+    }
+}
