@@ -19,6 +19,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use workloads::db::address::{Address, Defaults, Typed};
 use workloads::db::engines::Engine;
+use workloads::db::option_file::Options;
 use workloads::db::password_in;
 
 /// The variable that may hold an address with a password. No worker inherits it.
@@ -58,12 +59,12 @@ pub(crate) fn named(args: &ServerArgs) -> anyhow::Result<Option<Server>> {
 
 /// The same, where an address is typed behind `option`.
 pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option<Server>> {
-    let typed = |text: &str, from: &str| {
-        let defaults = Defaults {
-            user: user(),
-            ..Defaults::default()
-        };
-        Address::read(text.trim(), &defaults)
+    let mut in_file = None;
+    let mut typed = |text: &str, from: &str| {
+        let text = text.trim();
+        let (defaults, password) = defaults(Engine::of(text));
+        in_file = password;
+        Address::read(text, &defaults)
             .map_err(|why| failure(Exit::Usage, format!("read the address {from}: {why}"), None))
     };
     let variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
@@ -100,7 +101,7 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
     let secret = match (password, address.engine) {
         (Some(password), _) => Some(password),
         (None, Engine::Postgres) => in_password_file(&address),
-        (None, Engine::Mysql | Engine::Redis) => None,
+        (None, Engine::Mysql | Engine::Redis) => in_file,
     };
     Ok(Some(Server {
         address,
@@ -240,7 +241,22 @@ fn in_password_file(address: &Address) -> Option<String> {
     let own = std::env::var_os("PGPASSFILE").filter(|path| !path.is_empty());
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".pgpass"));
     let path = own.map(PathBuf::from).or_else(home)?;
-    let (text, mode) = read(&path).ok()?;
+    password_in(&only_ours(&path)?, address)
+}
+
+/// What holds of a kind of server where an address does not say it, and a password that its clients would use.
+fn defaults(engine: Option<Engine>) -> (Defaults, Option<String>) {
+    let me = user();
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf"));
+    let file = home().filter(|_| engine == Some(Engine::Mysql));
+    let options = file.and_then(|path| only_ours(&path));
+    let options = options.map_or_else(Options::default, |text| Options::read(&text));
+    (options.defaults(me), options.password())
+}
+
+/// The text of a file of passwords, which is left alone with a word where others may read it.
+fn only_ours(path: &Path) -> Option<String> {
+    let (text, mode) = read(path).ok()?;
     if mode & OTHERS != 0 {
         output::say(&format!(
             "warning: `{}` is not read: others may read it (mode {:o})\nhint: `chmod 600 {}`",
@@ -250,7 +266,7 @@ fn in_password_file(address: &Address) -> Option<String> {
         ));
         return None;
     }
-    password_in(&text, address)
+    Some(text)
 }
 
 /// The name of the user who runs this, by whom an address without a user is meant.

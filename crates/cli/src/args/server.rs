@@ -30,9 +30,9 @@ impl std::fmt::Debug for Unshown {
 /// Which server, and what may be there.
 #[derive(Clone, Default, ClapArgs)]
 pub(crate) struct ServerArgs {
-    /// Let tests of databases work on this PostgreSQL server in place of SQLite, such as `postgres://user@host:5432/db`
-    /// or `postgres:///db?host=/run/postgresql`; a password is read from ~/.pgpass, or with the address from
-    /// `KURABE_DB_URL`
+    /// Let tests of databases work on this server of PostgreSQL, MySQL or MariaDB in place of SQLite, such as
+    /// `postgres://user@host:5432/db` or `mysql:///db?socket=/run/mysqld/mysqld.sock`; a password is read from
+    /// ~/.pgpass or ~/.my.cnf, or with the address from `KURABE_DB_URL`
     // Not parsed by clap, which would print a refused value with the password in it.
     #[arg(help_heading = "What and where", long, value_name = "URL")]
     pub(crate) db: Option<OsString>,

@@ -29,6 +29,7 @@ mod limits;
 mod lists;
 mod looks;
 mod lost;
+mod mariadb;
 mod memory;
 mod offers;
 mod owned;

@@ -42,13 +42,13 @@ pub(crate) fn as_server(name: &Path) -> Command {
     command
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
 #[track_caller]
-fn well(command: &mut Command) -> String {
+pub(crate) fn well(command: &mut Command) -> String {
     let done = command.output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(
@@ -217,7 +217,7 @@ impl Drop for Server {
 }
 
 /// Two short rounds of a test with a thousand rows.
-fn short<'a>(test: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn short<'a>(test: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec![
         "run",
         test,

@@ -138,7 +138,8 @@ impl Engine {
     pub const fn keeps_in(self) -> Option<&'static str> {
         match self {
             Self::Postgres => Some("~/.pgpass (mode 600)"),
-            Self::Mysql | Self::Redis => None,
+            Self::Mysql => Some("~/.my.cnf (mode 600)"),
+            Self::Redis => None,
         }
     }
 

@@ -2,15 +2,17 @@
 //!
 //! The parts of a test know no driver: [`statement`] says what is asked, [`mix`] what a transaction is made of,
 //! [`rows`] which rows, [`client`] carries transactions out, and a [`session::Session`] is all that a driver has to be:
-//! the SQLite inside of this program ([`sqlite`]), or a PostgreSQL server ([`postgres`]) at an [`address`]. What servers
-//! have in common is in [`server`].
+//! the SQLite inside of this program ([`sqlite`]), or a server at an [`address`]: PostgreSQL ([`postgres`]), or MySQL
+//! and MariaDB ([`mysql`]). What servers have in common is in [`server`].
 
 pub mod address;
 mod check;
 mod client;
 pub mod engines;
 mod mix;
+mod mysql;
 mod oltp;
+pub mod option_file;
 mod password_file;
 mod postgres;
 mod rows;

@@ -7,6 +7,7 @@
 use super::client::{Changes, Client, Counts, Setting, Shared};
 use super::engines::Engine;
 use super::mix::Mix;
+use super::mysql::Mysql;
 use super::postgres::Postgres;
 use super::rows::Rows;
 use super::server::{self, Driver, Server};
@@ -138,9 +139,9 @@ impl Workload for Oltp {
         let Some(engine) = Engine::of(&server.path.to_string_lossy()) else {
             return Ok(None);
         };
-        if engine != Engine::Postgres {
+        if engine == Engine::Redis {
             return Err(format!(
-                "it works on no {} server, but on a PostgreSQL server or the SQLite inside of kurabe",
+                "{} has no tables and transactions",
                 engine.products()
             ));
         }
@@ -234,8 +235,9 @@ impl Workload for Oltp {
             let (server, before) = server::stand_on(&tables, place, named, mix)?;
             return match server.engine() {
                 Engine::Postgres => on_server::<Postgres>(server, before, tables, setting, place),
-                Engine::Mysql | Engine::Redis => Err(WorkError::Unsupported(
-                    "carry out transactions there: there is no driver".to_owned(),
+                Engine::Mysql => on_server::<Mysql>(server, before, tables, setting, place),
+                Engine::Redis => Err(WorkError::Unsupported(
+                    "carry out transactions on Redis: it has no tables".to_owned(),
                 )),
             };
         }

@@ -56,9 +56,9 @@ const RETRIES: MetricDef = MetricDef {
         Unit::Number,
         MetricClass::LatencyTail,
         How::Reported(Fold::Mean),
-        "Tries that another connection put an end to, over the transactions that were committed: SQLite's lock was taken, \
-         or a server told a deadlock, a row of that number or a serialization failure. Each is followed by a \
-         wait of up to 0.1 ms, then up to twice as long each time, up to 10 ms.",
+        "Tries that another connection put an end to, over the transactions that were committed: SQLite's lock \
+         was taken, or a server told a deadlock, a row of that number, a serialization failure or a wait that was \
+         too long. Each is followed by a wait of up to 0.1 ms, then up to twice as long each time, up to 10 ms.",
     )
 };
 
@@ -66,18 +66,19 @@ pub(super) static SPEC: Spec = Spec {
     name: "db.oltp",
     version: 1,
     nature: Nature::Database,
-    title: "sysbench's OLTP tests on the SQLite inside of this program, or on a PostgreSQL server",
+    title: "sysbench's OLTP tests on the SQLite inside of this program, or on a server of PostgreSQL, MySQL or MariaDB",
     doc: "One operation is one transaction of sysbench 1.0's OLTP tests, its events: for `read_write` BEGIN, ten rows \
           by their number, a range of 100 rows, the sum of one, one in order, one in order with each value once, two \
           updates, a row deleted and inserted again, COMMIT: 20 statements. Statements are prepared once for each \
           connection. Copies are threads of one process, each with a connection of its own to one database file in \
           the work directory, whose commits go to a write-ahead log: with `synchronous` FULL a commit is on the disk \
           before the next one begins, with NORMAL the last ones are lost when the power fails.\n\n\
-          With `--db postgres://user@host:port/db` the same transactions go to a PostgreSQL server, each connection \
-          with a socket of its own, and what follows of SQLite and `synchronous` does not hold: a commit is as durable \
-          as the server is set, which the notes tell, and tests whose names end in `-normal` are left out.\n\n\
+          With `--db postgres://user@host:port/db` or `--db mysql://user@host:port/db` the same transactions go to \
+          a server of PostgreSQL, MySQL or MariaDB, each connection with a socket of its own, and what follows of \
+          SQLite and `synchronous` does not hold: a commit is as durable as the server is set, which the notes \
+          tell, and tests whose names end in `-normal` are left out.\n\n\
           SQLite is a library: there is no server, no network and no login in these figures, and they are none of \
-          MySQL or PostgreSQL. One connection writes at a time, whichever rows it writes: more copies show how those \
+          a server. One connection writes at a time, whichever rows it writes: more copies show how those \
           that wait get along, not how a server shares locks. The tables are small and stay in memory, so that reads \
           ask the CPU and commits the disk's flush. Rows are chosen as sysbench 1.0 does (`special`) or evenly \
           (`uniform`, as 1.1).",

@@ -101,7 +101,8 @@ pub(super) trait Link {
 fn connect(address: &Address, secret: Option<&Secret>) -> Result<Box<dyn Link>, Trouble> {
     match address.engine {
         Engine::Postgres => super::postgres::connect(address, secret),
-        Engine::Mysql | Engine::Redis => {
+        Engine::Mysql => super::mysql::connect(address, secret),
+        Engine::Redis => {
             let why = format!("kurabe makes no tables on {}", address.engine.products());
             Err(Trouble::Io(io::Error::new(io::ErrorKind::Unsupported, why)))
         }

@@ -1,0 +1,228 @@
+//! What a MySQL or MariaDB server says of itself that decides a figure.
+
+use super::link::names;
+use crate::db::server::facts::{Setting, in_memory, is, listed, of, warnings};
+use crate::db::server::trouble::Trouble;
+use crate::db::server::{Link, Rows, value};
+
+/// What is asked for, with other names for the same in other versions. Durability first, then what transactions wait
+/// for, then memory and the log.
+const SETTINGS: [&[&str]; 20] = [
+    &["innodb_flush_log_at_trx_commit"],
+    &["log_bin"],
+    &["sync_binlog"],
+    &["innodb_doublewrite"],
+    &["innodb_flush_method"],
+    &["transaction_isolation", "tx_isolation"],
+    &["innodb_snapshot_isolation"],
+    &["innodb_lock_wait_timeout"],
+    &["innodb_deadlock_detect"],
+    &["innodb_rollback_on_timeout"],
+    &["innodb_buffer_pool_size"],
+    &["innodb_redo_log_capacity", "innodb_log_file_size"],
+    &["innodb_io_capacity"],
+    &["innodb_page_size"],
+    &["max_connections"],
+    &["thread_handling"],
+    &["performance_schema"],
+    &["query_cache_type"],
+    &["sql_mode"],
+    &["collation_database"],
+];
+
+/// Settings that not every version or product has: nothing is said where one is not told.
+const NOT_EVERYWHERE: [&str; 3] = [
+    "innodb_snapshot_isolation",
+    "thread_handling",
+    "query_cache_type",
+];
+
+/// The cache of tables.
+const POOL: &str = "innodb_buffer_pool_size";
+
+/// Asks the server, and looks at our tables.
+pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Trouble> {
+    let all = SETTINGS.concat().into_iter();
+    let all: Vec<String> = all.map(|name| format!("'{name}'")).collect();
+    let all = all.join(", ");
+    let version = value(link.ask("SELECT CONCAT(VERSION(), ', ', @@version_comment)")?);
+    let version = version.unwrap_or_default();
+    let is_maria = version.contains("MariaDB");
+    let rows = if is_maria {
+        link.ask(&format!(
+            "SELECT variable_name, global_value, global_value_origin FROM information_schema.system_variables \
+             WHERE variable_name IN ({all})"
+        ))
+    } else {
+        link.ask(&format!(
+            "SHOW GLOBAL VARIABLES WHERE variable_name IN ({all})"
+        ))
+    }?;
+    let settings = settings(rows);
+    let engines = link.ask(&format!(
+        "SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE() \
+         AND table_name IN ({})",
+        names(tables)
+    ))?;
+    let engines: Vec<String> = engines.into_iter().flatten().flatten().collect();
+    let redo = link.ask("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
+    let has_redo = !redo
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|word| word == "OFF");
+    let bytes = link.bytes(tables)?;
+    let pool = of(&settings, POOL).and_then(|pool| pool.value.parse().ok());
+    let mut notes = vec![described(is_maria, &version, &settings)];
+    notes.extend(not_durable(&settings, has_redo));
+    notes.extend(other(&settings, &engines));
+    notes.extend(
+        bytes
+            .zip(pool)
+            .and_then(|(own, pool)| in_memory(own, (POOL, pool))),
+    );
+    Ok(notes)
+}
+
+fn settings(rows: Rows) -> Vec<Setting> {
+    let read = |row: Vec<Option<String>>| {
+        let mut values = row.into_iter();
+        let name = values.next()??.to_ascii_lowercase();
+        let value = values.next()?.unwrap_or_default();
+        let source = values
+            .next()
+            .flatten()
+            .map(|source| source.to_ascii_lowercase());
+        Some(Setting {
+            name,
+            value,
+            source: source.filter(|source| source != "compile-time"),
+        })
+    };
+    rows.into_iter().filter_map(read).collect()
+}
+
+/// All of it in one sentence, which is the same in every round of a run where nothing was changed.
+fn described(is_maria: bool, version: &str, settings: &[Setting]) -> String {
+    let (product, from) = if is_maria {
+        (
+            "MariaDB",
+            "information_schema.system_variables; with the source where it is not the default",
+        )
+    } else {
+        ("MySQL", "SHOW GLOBAL VARIABLES")
+    };
+    let told = SETTINGS.into_iter();
+    let told: Vec<&[&str]> = told
+        .filter(|group| of(settings, group[0]).is_some() || !NOT_EVERYWHERE.contains(&group[0]))
+        .collect();
+    format!(
+        "{product} {version}, by its own word ({from}): {}",
+        listed(&told, settings)
+    )
+}
+
+/// What makes a commit less than durable. Source: MariaDB's documentation, "InnoDB System Variables".
+fn not_durable(settings: &[Setting], has_redo: bool) -> Vec<String> {
+    const LOG: &str = "innodb_flush_log_at_trx_commit";
+    let is = |name: &str, values: &[&str]| is(settings, name, values);
+    let cases = [
+        (
+            is(LOG, &["0"]),
+            "innodb_flush_log_at_trx_commit is 0: the last second of commits is lost when the server ends",
+        ),
+        (
+            is(LOG, &["2"]),
+            "innodb_flush_log_at_trx_commit is 2: the last second of commits is lost in a crash of the machine",
+        ),
+        (
+            is("log_bin", &["ON", "1"]) && !is("sync_binlog", &["1"]),
+            "log_bin is on and sync_binlog is not 1: after a crash of the machine the binary log may lack commits",
+        ),
+        (
+            is("innodb_doublewrite", &["OFF", "0"]),
+            "innodb_doublewrite is off: a page that was half written in a crash stays broken",
+        ),
+        (
+            is("innodb_flush_method", &["nosync", "littlesync"]),
+            "innodb_flush_method asks the disk for no sync",
+        ),
+        (
+            !has_redo,
+            "the redo log is off: when the server crashes the whole data may be lost",
+        ),
+    ];
+    warnings("durability is off", cases)
+}
+
+/// What makes the figures those of something else.
+fn other(settings: &[Setting], engines: &[String]) -> Vec<String> {
+    let is_innodb = |engine: &String| engine.eq_ignore_ascii_case("InnoDB");
+    let cases = [
+        (
+            !engines.iter().all(is_innodb),
+            "the tables are not InnoDB's: BEGIN and COMMIT mean nothing there",
+        ),
+        (
+            is(settings, "query_cache_type", &["ON", "1"]),
+            "query_cache_type is on: reads may be answered without being carried out",
+        ),
+    ];
+    warnings("the figures are of something else", cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(all: &[(&str, &str)]) -> Vec<Setting> {
+        let rows = all
+            .iter()
+            .map(|(name, value)| vec![Some((*name).to_owned()), Some((*value).to_owned())]);
+        settings(rows.collect())
+    }
+
+    #[test]
+    fn what_is_not_durable_is_said() {
+        let safe = [
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("log_bin", "OFF"),
+            ("sync_binlog", "0"),
+            ("innodb_doublewrite", "ON"),
+            ("innodb_flush_method", "O_DIRECT"),
+        ];
+        assert!(not_durable(&set(&safe), true).is_empty());
+        assert_eq!(not_durable(&set(&safe), false).len(), 1);
+        for (place, value) in [(0, "0"), (0, "2"), (1, "ON"), (3, "OFF"), (4, "nosync")] {
+            let mut one = safe;
+            one[place].1 = value;
+            let told = not_durable(&set(&one), true);
+            assert_eq!(told.len(), 1, "{one:?}: {told:?}");
+            assert!(told[0].starts_with("durability is off: "), "{told:?}");
+        }
+        let both = [("log_bin", "ON"), ("sync_binlog", "1")];
+        assert!(not_durable(&set(&both), true).is_empty());
+    }
+
+    #[test]
+    fn tables_without_transactions_and_answers_without_work_are_said_to_be() {
+        let innodb = ["InnoDB".to_owned()];
+        assert!(other(&[], &innodb).is_empty());
+        let told = other(&[], &[innodb[0].clone(), "Aria".to_owned()]);
+        assert!(told[0].contains("BEGIN"), "{told:?}");
+        let told = other(&set(&[("query_cache_type", "ON")]), &innodb);
+        assert!(told[0].contains("query_cache_type"), "{told:?}");
+    }
+
+    #[test]
+    fn what_another_product_has_is_not_missed() {
+        let own = set(&[("INNODB_DOUBLEWRITE", "ON")]);
+        let said = described(true, "10.11", &own);
+        assert!(said.starts_with("MariaDB 10.11, "), "{said}");
+        assert!(
+            said.contains("innodb_doublewrite ON, innodb_flush_method not told"),
+            "{said}"
+        );
+        assert!(!said.contains("query_cache_type"), "{said}");
+    }
+}
