@@ -9,12 +9,13 @@ use super::checks::{Must, Reported};
 use super::originals::{self, behind, sysbench_figure};
 use super::{Measured, Page, Wanted, median_of};
 use crate::asked;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use workloads::db::address::{Address, Host};
+use workloads::db::address::{Address, Defaults, Host};
+use workloads::db::engines::Engine;
 use xtask::process::{command, output, succeed, target_dir};
 
 /// The word behind `cargo lab crosscheck`.
@@ -140,24 +141,33 @@ struct Connection {
 
 impl Connection {
     fn of(url: &str) -> anyhow::Result<Self> {
-        let typed = Address::read(url, None).context("read the address behind `--theirs`")?;
+        let typed = Address::read(url, &Defaults::default());
+        let typed = typed.context("read the address behind `--theirs`")?;
         ensure!(typed.password.is_none(), "the server must ask for none");
         let Address {
+            engine,
             user,
             host,
             port,
             database,
         } = typed.address;
+        let driver = match engine {
+            Engine::Postgres => "pgsql",
+            Engine::Mysql => "mysql",
+            Engine::Redis => bail!("sysbench does not speak to {}", engine.products()),
+        };
         let host = match host {
-            Host::Name(name) => name,
-            Host::Socket(dir) => dir.display().to_string(),
+            Host::Socket(path) if engine == Engine::Mysql => format!("socket={}", path.display()),
+            Host::Socket(path) => format!("host={}", path.display()),
+            Host::Name(name) => format!("host={name}"),
         };
         Ok(Self {
-            driver: "pgsql",
+            driver,
             arguments: format!(
-                "--db-driver=pgsql --pgsql-host={host} --pgsql-port={port} --pgsql-user={user} --pgsql-db={database}"
+                "--db-driver={driver} --{driver}-{host} --{driver}-port={port} --{driver}-user={user} \
+                 --{driver}-db={database}"
             ),
-            server: "PostgreSQL",
+            server: engine.products(),
         })
     }
 }
@@ -254,7 +264,14 @@ mod tests {
             found.arguments,
             "--db-driver=pgsql --pgsql-host=/run/postgresql --pgsql-port=5432 --pgsql-user=bob --pgsql-db=theirs"
         );
+        let found = Connection::of("mysql://bob@/theirs?socket=/run/mysqld/mysqld.sock").unwrap();
+        assert_eq!(
+            found.arguments,
+            "--db-driver=mysql --mysql-socket=/run/mysqld/mysqld.sock --mysql-port=3306 --mysql-user=bob \
+             --mysql-db=theirs"
+        );
         assert!(Connection::of("postgres://bob:secret@db/theirs").is_err());
+        assert!(Connection::of("redis://db/0").is_err());
     }
 
     #[test]

@@ -35,9 +35,11 @@ use std::path::Path;
 
 /// What the server at this address says of itself that decides figures.
 pub fn facts(address: &Path, permits: &Permits) -> Result<Vec<ServerFact>, WorkError> {
-    match address.to_string_lossy().split_once("://") {
-        Some(("postgres", _)) => postgres::facts(permits, address),
-        _ => Ok(Vec::new()),
+    match engines::Engine::of(&address.to_string_lossy()) {
+        Some(engines::Engine::Postgres | engines::Engine::Mysql) => {
+            server::settings(permits, address)
+        }
+        Some(engines::Engine::Redis) | None => Ok(Vec::new()),
     }
 }
 

@@ -216,7 +216,7 @@ impl Workload for Oltp {
     }
 
     fn reach(&self, place: &Place) -> Result<(), WorkError> {
-        server_of(place.stand_in.as_ref()).map_or(Ok(()), |server| postgres::reach(place, server))
+        server_of(place.stand_in.as_ref()).map_or(Ok(()), |server| server::reach(place, server))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

@@ -1,9 +1,10 @@
 //! What a MySQL or MariaDB server says of itself that decides a figure.
 
 use super::link::names;
-use crate::db::server::facts::{Setting, in_memory, is, listed, of, warnings};
+use crate::db::server::facts::{fact, in_memory, is, listed, of, product, version, warnings};
 use crate::db::server::trouble::Trouble;
 use crate::db::server::{Link, Rows, value};
+use model::named::ServerFact;
 
 /// What is asked for, with other names for the same in other versions. Durability first, then what transactions wait
 /// for, then memory and the log.
@@ -40,14 +41,17 @@ const NOT_EVERYWHERE: [&str; 3] = [
 /// The cache of tables.
 const POOL: &str = "innodb_buffer_pool_size";
 
-/// Asks the server, and looks at our tables.
-pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Trouble> {
+/// What the version is called of the one whose variables have a table of their own.
+const MARIADB: &str = "MariaDB";
+
+/// The version, and the settings that the server tells.
+pub(super) fn settings(link: &mut dyn Link) -> Result<Vec<ServerFact>, Trouble> {
     let all = SETTINGS.concat().into_iter();
     let all: Vec<String> = all.map(|name| format!("'{name}'")).collect();
     let all = all.join(", ");
-    let version = value(link.ask("SELECT CONCAT(VERSION(), ', ', @@version_comment)")?);
-    let version = version.unwrap_or_default();
-    let is_maria = version.contains("MariaDB");
+    let own = value(link.ask("SELECT CONCAT(VERSION(), ', ', @@version_comment)")?);
+    let own = own.unwrap_or_default();
+    let is_maria = own.contains(MARIADB);
     let rows = if is_maria {
         link.ask(&format!(
             "SELECT variable_name, global_value, global_value_origin FROM information_schema.system_variables \
@@ -58,7 +62,15 @@ pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Troub
             "SHOW GLOBAL VARIABLES WHERE variable_name IN ({all})"
         ))
     }?;
-    let settings = settings(rows);
+    let product = if is_maria { MARIADB } else { "MySQL" };
+    let mut told = read(rows);
+    told.insert(0, version(product, &own));
+    Ok(told)
+}
+
+/// Asks the server, and looks at our tables.
+pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Trouble> {
+    let settings = settings(link)?;
     let engines = link.ask(&format!(
         "SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE() \
          AND table_name IN ({})",
@@ -73,7 +85,7 @@ pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Troub
         .any(|word| word == "OFF");
     let bytes = link.bytes(tables)?;
     let pool = of(&settings, POOL).and_then(|pool| pool.value.parse().ok());
-    let mut notes = vec![described(is_maria, &version, &settings)];
+    let mut notes = vec![described(&settings)];
     notes.extend(not_durable(&settings, has_redo));
     notes.extend(other(&settings, &engines));
     notes.extend(
@@ -84,46 +96,44 @@ pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Troub
     Ok(notes)
 }
 
-fn settings(rows: Rows) -> Vec<Setting> {
-    let read = |row: Vec<Option<String>>| {
+fn read(rows: Rows) -> Vec<ServerFact> {
+    let one = |row: Vec<Option<String>>| {
         let mut values = row.into_iter();
         let name = values.next()??.to_ascii_lowercase();
         let value = values.next()?.unwrap_or_default();
-        let source = values
-            .next()
-            .flatten()
-            .map(|source| source.to_ascii_lowercase());
-        Some(Setting {
-            name,
-            value,
-            source: source.filter(|source| source != "compile-time"),
-        })
+        let source = values.next().flatten().unwrap_or_default();
+        let source = source.to_ascii_lowercase();
+        // By this word MariaDB calls its defaults.
+        let source = if source == "compile-time" {
+            "default"
+        } else {
+            &source
+        };
+        Some(fact(&name, &value, source))
     };
-    rows.into_iter().filter_map(read).collect()
+    rows.into_iter().filter_map(one).collect()
 }
 
 /// All of it in one sentence, which is the same in every round of a run where nothing was changed.
-fn described(is_maria: bool, version: &str, settings: &[Setting]) -> String {
-    let (product, from) = if is_maria {
-        (
-            "MariaDB",
-            "information_schema.system_variables; with the source where it is not the default",
-        )
+fn described(settings: &[ServerFact]) -> String {
+    let product = product(settings);
+    let from = if product.starts_with(MARIADB) {
+        "information_schema.system_variables; with the source where it is not the default"
     } else {
-        ("MySQL", "SHOW GLOBAL VARIABLES")
+        "SHOW GLOBAL VARIABLES"
     };
     let told = SETTINGS.into_iter();
     let told: Vec<&[&str]> = told
         .filter(|group| of(settings, group[0]).is_some() || !NOT_EVERYWHERE.contains(&group[0]))
         .collect();
     format!(
-        "{product} {version}, by its own word ({from}): {}",
+        "{product}, by its own word ({from}): {}",
         listed(&told, settings)
     )
 }
 
 /// What makes a commit less than durable. Source: MariaDB's documentation, "InnoDB System Variables".
-fn not_durable(settings: &[Setting], has_redo: bool) -> Vec<String> {
+fn not_durable(settings: &[ServerFact], has_redo: bool) -> Vec<String> {
     const LOG: &str = "innodb_flush_log_at_trx_commit";
     let is = |name: &str, values: &[&str]| is(settings, name, values);
     let cases = [
@@ -156,7 +166,7 @@ fn not_durable(settings: &[Setting], has_redo: bool) -> Vec<String> {
 }
 
 /// What makes the figures those of something else.
-fn other(settings: &[Setting], engines: &[String]) -> Vec<String> {
+fn other(settings: &[ServerFact], engines: &[String]) -> Vec<String> {
     let is_innodb = |engine: &String| engine.eq_ignore_ascii_case("InnoDB");
     let cases = [
         (
@@ -175,11 +185,11 @@ fn other(settings: &[Setting], engines: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn set(all: &[(&str, &str)]) -> Vec<Setting> {
+    fn set(all: &[(&str, &str)]) -> Vec<ServerFact> {
         let rows = all
             .iter()
             .map(|(name, value)| vec![Some((*name).to_owned()), Some((*value).to_owned())]);
-        settings(rows.collect())
+        read(rows.collect())
     }
 
     #[test]
@@ -216,8 +226,9 @@ mod tests {
 
     #[test]
     fn what_another_product_has_is_not_missed() {
-        let own = set(&[("INNODB_DOUBLEWRITE", "ON")]);
-        let said = described(true, "10.11", &own);
+        let mut own = set(&[("INNODB_DOUBLEWRITE", "ON")]);
+        own.push(version(MARIADB, "10.11"));
+        let said = described(&own);
         assert!(said.starts_with("MariaDB 10.11, "), "{said}");
         assert!(
             said.contains("innodb_doublewrite ON, innodb_flush_method not told"),

@@ -9,6 +9,7 @@ use crate::db::server::{Link, Maker, Relation, Rows, value};
 use crate::db::statement::name;
 use bytes::BufMut;
 use engine::secret::Secret;
+use model::named::ServerFact;
 use model::units::Bytes;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -222,6 +223,10 @@ impl Link for MysqlLink {
             names(tables)
         ))?;
         Ok(found.and_then(|bytes| bytes.parse().ok()))
+    }
+
+    fn settings(&mut self) -> Result<Vec<ServerFact>, Trouble> {
+        facts::settings(self)
     }
 
     fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble> {

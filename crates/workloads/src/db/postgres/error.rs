@@ -2,6 +2,7 @@
 
 use super::decode::{self, Code, Garbage};
 use crate::db::engines::Engine;
+use crate::db::server::POOLER;
 use crate::db::server::trouble::{Told, Trouble, shown};
 
 impl From<Garbage> for Trouble {
@@ -24,18 +25,18 @@ pub(super) fn told(body: &[u8]) -> Trouble {
 /// An error of this code.
 pub(super) fn refused(code: Code, words: String) -> Trouble {
     Trouble::Told(Box::new(Told {
-        words,
         code: code.to_string(),
-        hint: hint(code),
+        hint: hint(code, &words),
         is_lasting: matches!(
             &code.0,
-            b"28P01" | b"28000" | b"3D000" | b"42501" | b"25006" | b"26000"
+            b"28P01" | b"28000" | b"3D000" | b"42501" | b"25006" | b"26000" | b"42P05" | b"08P01"
         ),
+        words,
     }))
 }
 
 /// What helps against an error of the server. Source: PostgreSQL's documentation, "PostgreSQL Error Codes".
-fn hint(code: Code) -> &'static str {
+fn hint(code: Code, words: &str) -> &'static str {
     match &code.0 {
         b"28P01" => {
             "\nhint: the password is that of the first line that fits in ~/.pgpass, or of `KURABE_DB_URL` or `--db-file FILE`"
@@ -55,8 +56,10 @@ fn hint(code: Code) -> &'static str {
         b"25006" => {
             "\nhint: it is a replica, or `default_transaction_read_only` is on: measure a server that may be written to"
         }
-        b"26000" => {
-            "\nhint: a pooler that shares connections between transactions forgets prepared statements: name the server itself"
+        b"26000" | b"42P05" => POOLER,
+        // As PgBouncer refuses what it does not pass on.
+        b"08P01" if words.contains("startup parameter") => {
+            "\nhint: a pooler is between: name the server itself, or see `ignore_startup_parameters` of PgBouncer"
         }
         _ => "",
     }

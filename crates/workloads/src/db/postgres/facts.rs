@@ -1,9 +1,10 @@
 //! What a PostgreSQL server says of itself that decides a figure.
 
-use crate::db::server::facts::{Setting, in_memory, is, listed, warnings};
+use crate::db::server::facts::{fact, in_memory, is, listed, product, version, warnings};
 use crate::db::server::trouble::Trouble;
 use crate::db::server::{Link, value};
 use crate::db::statement::name;
+use model::named::ServerFact;
 
 /// What is asked for. Durability first, then what transactions wait for, then memory and the log.
 const SETTINGS: [&[&str]; 14] = [
@@ -23,16 +24,36 @@ const SETTINGS: [&[&str]; 14] = [
     &["jit"],
 ];
 
-/// Asks the server, and looks at our tables.
-pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Trouble> {
-    let names = SETTINGS.concat().into_iter();
-    let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
+/// What is kept of the server beside that. Some are there in later versions alone.
+const KEPT: [&str; 4] = [
+    "random_page_cost",
+    "commit_delay",
+    "io_method",
+    "data_checksums",
+];
+
+/// The version, and the settings that the server tells, in their order.
+pub(super) fn settings(link: &mut dyn Link) -> Result<Vec<ServerFact>, Trouble> {
+    let names = [&SETTINGS.concat()[..], &KEPT].concat();
+    let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     let rows = link.ask(&format!(
         "SELECT name, coalesce(current_setting(name, true), ''), source FROM pg_settings WHERE name IN ({})",
-        names.join(", ")
+        list.join(", ")
     ))?;
-    let settings: Vec<Setting> = rows.into_iter().filter_map(setting).collect();
-    let version = value(link.ask("SELECT current_setting('server_version')")?).unwrap_or_default();
+    let own = value(link.ask("SELECT current_setting('server_version')")?).unwrap_or_default();
+    let told = rows.into_iter().filter_map(setting);
+    let mut told: Vec<ServerFact> = told
+        .filter(|one| names.contains(&one.name.as_str()))
+        .take(names.len())
+        .collect();
+    told.sort_by_key(|one| names.iter().position(|name| *name == one.name));
+    told.insert(0, version("PostgreSQL", &own));
+    Ok(told)
+}
+
+/// Asks the server, and looks at our tables.
+pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Trouble> {
+    let settings = settings(link)?;
     let first = name(0);
     let logged = link.ask(&format!(
         "SELECT relpersistence FROM pg_class WHERE oid = '{first}'::regclass"
@@ -40,32 +61,29 @@ pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Troub
     let is_logged = value(logged).as_deref() == Some("p");
     let bytes = link.bytes(tables)?;
     let cache = value(link.ask("SELECT pg_size_bytes(current_setting('shared_buffers'))")?);
-    let mut notes = vec![described(&version, &settings)];
+    let mut notes = vec![described(&settings)];
     notes.extend(not_durable(&settings, is_logged));
     let sizes = bytes.zip(cache.and_then(|bytes| bytes.parse().ok()));
     notes.extend(sizes.and_then(|(own, cache)| in_memory(own, ("shared_buffers", cache))));
     Ok(notes)
 }
 
-fn setting(row: Vec<Option<String>>) -> Option<Setting> {
+fn setting(row: Vec<Option<String>>) -> Option<ServerFact> {
     let [name, value, source]: [Option<String>; 3] = row.try_into().ok()?;
-    Some(Setting {
-        name: name?,
-        value: value?,
-        source: source.filter(|source| source != "default"),
-    })
+    Some(fact(&name?, &value?, &source?))
 }
 
 /// All of it in one sentence, which is the same in every round of a run where nothing was changed.
-fn described(version: &str, settings: &[Setting]) -> String {
+fn described(settings: &[ServerFact]) -> String {
     format!(
-        "PostgreSQL {version}, by its own word (pg_settings; with the source where it is not the default): {}",
+        "{}, by its own word (pg_settings; with the source where it is not the default): {}",
+        product(settings),
         listed(&SETTINGS, settings)
     )
 }
 
 /// What makes a commit less than durable. Source: PostgreSQL's documentation, "Write Ahead Log".
-fn not_durable(settings: &[Setting], is_logged: bool) -> Vec<String> {
+fn not_durable(settings: &[ServerFact], is_logged: bool) -> Vec<String> {
     let off = |name: &str| is(settings, name, &["off"]);
     let cases = [
         (
@@ -92,24 +110,16 @@ fn not_durable(settings: &[Setting], is_logged: bool) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn set(name: &str, value: &str) -> Setting {
-        Setting {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            source: None,
-        }
-    }
-
     #[test]
     fn what_is_not_durable_is_said() {
-        assert!(not_durable(&[set("fsync", "on")], true).is_empty());
+        assert!(not_durable(&[fact("fsync", "on", "")], true).is_empty());
         for (name, logged) in [
             ("fsync", true),
             ("synchronous_commit", true),
             ("full_page_writes", true),
             ("jit", false),
         ] {
-            let told = not_durable(&[set(name, "off")], logged);
+            let told = not_durable(&[fact(name, "off", "")], logged);
             assert_eq!(told.len(), 1, "{name}: {told:?}");
             assert!(told[0].starts_with("durability is off: "), "{told:?}");
         }

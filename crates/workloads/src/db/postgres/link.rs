@@ -11,6 +11,7 @@ use crate::db::server::{Link, Maker, Relation, Rows, value};
 use crate::db::statement::name;
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
+use model::named::ServerFact;
 use model::units::Bytes;
 use postgres_protocol::message::frontend;
 use std::time::Duration;
@@ -30,6 +31,8 @@ const PIECE_BYTES: usize = 64 << 10;
 /// A connection for what is not measured.
 struct PostgresLink {
     wire: Wire,
+    /// The process that serves this connection, as the one who let us in calls it.
+    process: Option<u32>,
     party: Option<u32>,
 }
 
@@ -41,7 +44,11 @@ pub(in crate::db) fn connect(
     let (mut wire, let_in) = log_in(address, secret)?;
     wire.line.wait_at_most(MAKING_MAX).map_err(Trouble::Io)?;
     let party = party(&wire, let_in.process);
-    Ok(Box::new(PostgresLink { wire, party }))
+    Ok(Box::new(PostgresLink {
+        wire,
+        process: let_in.process,
+        party,
+    }))
 }
 
 /// The server's main process, where it is on this machine. Of a Unix socket the kernel says who listens; over loopback
@@ -129,6 +136,12 @@ impl Link for PostgresLink {
 
     fn party(&self) -> Option<u32> {
         self.party
+    }
+
+    fn shared(&mut self) -> Result<Option<String>, Trouble> {
+        let own = self.value("SELECT pg_backend_pid()")?;
+        let named = self.process.map(|process| process.to_string());
+        Ok(own.filter(|own| Some(own) != named.as_ref()))
     }
 
     fn look(&mut self) -> Result<Option<String>, Trouble> {
@@ -225,6 +238,10 @@ impl Link for PostgresLink {
         let sum = each.collect::<Vec<_>>().join(" + ");
         let found = self.value(&format!("SELECT {sum}"))?;
         Ok(found.and_then(|bytes| bytes.parse().ok()))
+    }
+
+    fn settings(&mut self) -> Result<Vec<ServerFact>, Trouble> {
+        facts::settings(self)
     }
 
     fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble> {

@@ -1,44 +1,54 @@
 //! What a server says of itself that decides a figure: settings with their source, and in words what makes a commit
 //! less than durable.
 
-/// A setting as the server tells it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::db) struct Setting {
-    pub(in crate::db) name: String,
-    pub(in crate::db) value: String,
-    /// Where it comes from; `None` where that is the default, or not told.
-    pub(in crate::db) source: Option<String>,
+use model::named::ServerFact;
+
+/// More is no value that anybody reads.
+const CHARS_MAX: usize = 200;
+
+/// A setting as the server tells it: kept and printed, so that it is one line of bounded length.
+pub(in crate::db) fn fact(name: &str, value: &str, source: &str) -> ServerFact {
+    let plain = |text: &str| {
+        let shown = text.chars().filter(|one| !one.is_control());
+        shown.take(CHARS_MAX).collect()
+    };
+    ServerFact {
+        name: plain(name),
+        value: plain(value),
+        source: plain(source),
+    }
+}
+
+/// The product and its version, as the first of what a server says of itself.
+pub(in crate::db) fn version(product: &str, version: &str) -> ServerFact {
+    fact(ServerFact::VERSION, &format!("{product} {version}"), "")
+}
+
+/// What [`version`] says, of all that a server says.
+pub(in crate::db) fn product(facts: &[ServerFact]) -> &str {
+    of(facts, ServerFact::VERSION).map_or("", |one| &one.value)
 }
 
 /// All settings of these names, in their order, as one list. Versions have different names for some: the first of each
 /// group that is told counts.
-pub(in crate::db) fn listed(names: &[&[&str]], settings: &[Setting]) -> String {
+pub(in crate::db) fn listed(names: &[&[&str]], settings: &[ServerFact]) -> String {
     let told = |group: &&[&str]| {
         let mut own = group.iter();
         match own.find_map(|name| of(settings, name)) {
             None => format!("{} not told", group[0]),
-            Some(one) => {
-                let value = if one.value.is_empty() {
-                    "empty"
-                } else {
-                    &one.value
-                };
-                let source = one.source.as_ref();
-                let source = source.map_or_else(String::new, |source| format!(" ({source})"));
-                format!("{} {value}{source}", one.name)
-            }
+            Some(one) => format!("{} {}", one.name, one.told()),
         }
     };
     names.iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
 /// The setting of this name.
-pub(in crate::db) fn of<'a>(settings: &'a [Setting], name: &str) -> Option<&'a Setting> {
+pub(in crate::db) fn of<'a>(settings: &'a [ServerFact], name: &str) -> Option<&'a ServerFact> {
     settings.iter().find(|one| one.name == name)
 }
 
 /// Whether a setting has one of these values, however they are written.
-pub(in crate::db) fn is(settings: &[Setting], name: &str, values: &[&str]) -> bool {
+pub(in crate::db) fn is(settings: &[ServerFact], name: &str, values: &[&str]) -> bool {
     let found = of(settings, name);
     found.is_some_and(|one| {
         let mut all = values.iter();
@@ -69,21 +79,13 @@ pub(in crate::db) fn in_memory(tables: u64, cache: (&str, u64)) -> Option<String
 mod tests {
     use super::*;
 
-    fn set(name: &str, value: &str, source: Option<&str>) -> Setting {
-        Setting {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            source: source.map(str::to_owned),
-        }
-    }
-
     #[test]
     fn settings_are_told_with_their_source_and_what_is_hidden_is_said_to_be() {
         let settings = [
-            set("fsync", "on", None),
-            set("shared_buffers", "1GB", Some("configuration file")),
-            set("synchronous_standby_names", "", None),
-            set("tx_isolation", "SERIALIZABLE", None),
+            fact("fsync", "on", "default"),
+            fact("shared_buffers", "1GB", "configuration file"),
+            fact("synchronous_standby_names", "", ""),
+            fact("tx_isolation", "SERIALIZABLE", ""),
         ];
         let names: [&[&str]; 5] = [
             &["fsync"],
@@ -98,6 +100,12 @@ mod tests {
              synchronous_standby_names empty, tx_isolation SERIALIZABLE"
         );
         assert!(is(&settings, "fsync", &["ON", "1"]) && !is(&settings, "jit", &["on"]));
+    }
+
+    #[test]
+    fn what_a_server_says_is_one_line_of_bounded_length() {
+        assert_eq!(fact("x", "a\u{1b}[31m\nb\0", "").value, "a[31mb");
+        assert_eq!(fact("x", &"x".repeat(1 << 20), "").value.len(), CHARS_MAX);
     }
 
     #[test]

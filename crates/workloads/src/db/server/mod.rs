@@ -19,8 +19,10 @@ use super::mix::Mix;
 use super::session::{Session, SessionError};
 use super::statement::name;
 use super::tables::Tables;
+use engine::consent::Permits;
 use engine::secret::Secret;
 use engine::workload::{Place, StandIn, WorkError};
+use model::named::ServerFact;
 use model::units::Bytes;
 use std::io;
 use std::path::Path;
@@ -61,6 +63,12 @@ pub(super) trait Link {
     /// The server's main process, where it is on this machine and can be told.
     fn party(&self) -> Option<u32>;
 
+    /// The process of the server that answers at this moment, where one who stands between may give it to another
+    /// connection at the next.
+    fn shared(&mut self) -> Result<Option<String>, Trouble> {
+        Ok(None)
+    }
+
     /// Sees to it that names mean what tables are made in; the words why no tables can be made there, with a hint.
     fn look(&mut self) -> Result<Option<String>, Trouble>;
 
@@ -93,7 +101,10 @@ pub(super) trait Link {
     /// What so many tables and their indexes take.
     fn bytes(&mut self, tables: u32) -> Result<Option<u64>, Trouble>;
 
-    /// What the server says of itself that decides a figure, a sentence each.
+    /// What the server says of itself: its product and version, then the settings that decide a figure.
+    fn settings(&mut self) -> Result<Vec<ServerFact>, Trouble>;
+
+    /// The same with the tables of a test, a sentence each.
     fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble>;
 }
 
@@ -107,6 +118,31 @@ fn connect(address: &Address, secret: Option<&Secret>) -> Result<Box<dyn Link>, 
             Err(Trouble::Io(io::Error::new(io::ErrorKind::Unsupported, why)))
         }
     }
+}
+
+/// What helps where a pooler gives one connection of the server to several of ours: prepared statements and locks are
+/// the connection's, and not ours.
+pub(super) const POOLER: &str = "\nhint: a pooler such as PgBouncer with `pool_mode = transaction` shares connections \
+                                 of the server: name the server itself, or a pool with `pool_mode = session`";
+
+/// Connects, and no more.
+pub(super) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkError> {
+    Server::connected(&place.permits, &server.path).map(drop)
+}
+
+/// What a server says of itself.
+pub(super) fn settings(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>, WorkError> {
+    let mut server = Server::connected(permits, path)?;
+    let process = server.with("look at", Link::shared)?;
+    if process.is_some()
+        && Server::connected(permits, path)?.with("look at", Link::shared)? == process
+    {
+        return Err(WorkError::Unsupported(format!(
+            "work on `{}`: two connections have one process of the server at the same time{POOLER}",
+            server.address
+        )));
+    }
+    server.with("ask for the settings of", Link::settings)
 }
 
 /// A server with the lock of a database.
@@ -192,6 +228,20 @@ fn read(path: &Path) -> Result<Address, WorkError> {
 }
 
 impl Server {
+    /// Connects.
+    fn connected(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
+        let permit = permits.of(path);
+        let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
+        let address = read(path)?;
+        let secret = permit.secret().cloned();
+        let link = connect(&address, secret.as_ref());
+        Ok(Self {
+            link: link.map_err(|trouble| of("connect to", &address, &trouble))?,
+            address,
+            secret,
+        })
+    }
+
     /// Connects, takes the lock, and looks whether tables may be made there.
     pub(super) fn open(
         place: &Place,
@@ -200,14 +250,7 @@ impl Server {
     ) -> Result<Self, WorkError> {
         let permit = place.permits.of(&server.path);
         let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
-        let address = read(&server.path)?;
-        let secret = permit.secret().cloned();
-        let link = connect(&address, secret.as_ref());
-        let mut opened = Self {
-            link: link.map_err(|trouble| of("connect to", &address, &trouble))?,
-            address,
-            secret,
-        };
+        let mut opened = Self::connected(&place.permits, &server.path)?;
         let mut why = opened.with("look at", Link::look)?;
         if why.is_none() {
             opened.lock()?;
