@@ -13,6 +13,7 @@ mod mix;
 mod mysql;
 mod oltp;
 pub mod option_file;
+mod party;
 mod password_file;
 mod postgres;
 mod rows;

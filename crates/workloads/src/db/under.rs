@@ -4,13 +4,11 @@
 use super::check;
 use super::client::Changes;
 use super::mix::Mix;
+use super::party::Party;
 use super::server::Server;
 use super::tables::{self, Held, Tables};
 use engine::workload::WorkError;
-use model::num::approx;
 use std::path::PathBuf;
-use sys::counters::Process;
-use sys::tree::Tree;
 
 /// Databases up to this size are gone through page by page after each round.
 const QUICK_CHECK_MAX: u64 = 64 << 20;
@@ -37,15 +35,14 @@ pub(super) struct OfServer {
     pub(super) before: Held,
     /// What the server says of itself.
     pub(super) notes: Vec<String>,
-    /// What its processes had used when the measured part began, in ticks.
-    began: Option<u64>,
+    party: Party,
 }
 
 impl Under {
     /// The CPU time of a server is counted from here.
     pub(super) fn measured_part_begins(&mut self) {
         if let Self::Server(server) = self {
-            server.began = server.used();
+            server.party.measured_part_begins();
         }
     }
 
@@ -69,7 +66,7 @@ impl Under {
     pub(super) fn party(&self) -> Option<u32> {
         match self {
             Self::File(_) => None,
-            Self::Server(server) => server.server.party(),
+            Self::Server(server) => server.party.process(),
         }
     }
 
@@ -78,7 +75,7 @@ impl Under {
     pub(super) fn server_cpu_ns(&self) -> Option<Result<f64, String>> {
         match self {
             Self::File(_) => None,
-            Self::Server(server) => Some(server.cpu_ns()),
+            Self::Server(server) => Some(server.party.cpu_ns()),
         }
     }
 }
@@ -111,22 +108,14 @@ impl OfServer {
     /// Before the round, with what the server says of itself.
     pub(super) fn new(mut server: Server, tables: Tables, before: Held) -> Result<Self, WorkError> {
         let mut notes = server.facts(tables.number)?;
-        if server.is_here() {
-            notes.push(if server.party().is_some() {
-                "the server is on this machine and shares its CPUs with the clients; its processes are no disturbance"
-                    .to_owned()
-            } else {
-                "the server answers on this machine and its processes cannot be told from others: they count as other \
-                 programs"
-                    .to_owned()
-            });
-        }
+        let party = Party::new(server.party(), server.is_here());
+        notes.extend(party.note());
         Ok(Self {
             server,
             tables,
             before,
             notes,
-            began: None,
+            party,
         })
     }
 
@@ -139,37 +128,5 @@ impl OfServer {
                 self.server.shown()
             ))),
         }
-    }
-
-    /// CPU time of the server's processes so far, in ticks.
-    fn used(&self) -> Option<u64> {
-        let party = self.server.party()?;
-        let walk = sys::counters::processes(&Tree::real()).ok()?;
-        let own = |one: &&Process| one.pid == party || one.parent == party;
-        let all = walk.seen.iter().filter(own);
-        Some(
-            all.map(|one| {
-                one.ticks
-                    + if one.pid == party {
-                        one.children_ticks
-                    } else {
-                        0
-                    }
-            })
-            .sum(),
-        )
-    }
-
-    fn cpu_ns(&self) -> Result<f64, String> {
-        if !self.server.is_here() {
-            return Err("the server is on another machine".to_owned());
-        }
-        let used = self
-            .used()
-            .zip(self.began)
-            .map(|(now, began)| now.saturating_sub(began));
-        let per_second = sys::probe::ticks_per_second().map_err(|error| error.to_string())?;
-        let used = used.ok_or("the processes of the server cannot be told from others")?;
-        Ok(approx(used) / approx(per_second) * 1e9)
     }
 }
