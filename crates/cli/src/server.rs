@@ -25,6 +25,9 @@ use workloads::db::password_in;
 /// The variable that may hold an address with a password. No worker inherits it.
 const VARIABLE: &str = "KURABE_DB_URL";
 
+/// Where redis-cli looks for a password.
+const REDIS_VARIABLE: &str = "REDISCLI_AUTH";
+
 /// Longer than any address, and than files of passwords get.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -101,7 +104,11 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
     let secret = match (password, address.engine) {
         (Some(password), _) => Some(password),
         (None, Engine::Postgres) => in_password_file(&address),
-        (None, Engine::Mysql | Engine::Redis) => in_file,
+        (None, Engine::Mysql) => in_file,
+        (None, Engine::Redis) => {
+            let own = std::env::var(REDIS_VARIABLE).ok();
+            own.filter(|password| !password.is_empty())
+        }
     };
     Ok(Some(Server {
         address,

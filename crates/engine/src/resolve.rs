@@ -183,7 +183,10 @@ pub fn resolve(
         let supported =
             no_disk.map_or_else(|| workload.supported(&params, host), |why| Err(why.clone()));
         let stand_in = request.stand_in.as_ref();
-        let on = || stand_in.map_or(Ok(None), |own| workload.on_stand_in(&params, own));
+        let on = || match stand_in {
+            Some(own) => workload.on_stand_in(&params, own),
+            None => workload.without_stand_in().map(|()| None),
+        };
         let on_stand_in = match supported.and_then(|()| on()) {
             Ok(on_stand_in) => on_stand_in,
             Err(why) => {
@@ -220,11 +223,7 @@ pub fn resolve(
     // What a profile does without, somebody may have asked for by its name.
     dropped.retain(|left_out| cases.iter().all(|case| case.id.test != left_out.what));
     if cases.is_empty() {
-        let whys: Vec<String> = dropped
-            .iter()
-            .map(|d| format!("{}: {}", d.what, d.why))
-            .collect();
-        return Err(PlanError::NothingLeft(whys.join("; ")));
+        return Err(PlanError::NothingLeft(whys(&dropped)));
     }
     let profiles = || request.what.iter().filter_map(|name| catalog.profile(name));
     let mut plan = Plan {
@@ -294,6 +293,16 @@ fn leave_out(dropped: &mut Vec<Dropped>, what: String, why: String) {
             needs: None,
         });
     }
+}
+
+/// Why all of it is left out; those of one reason together.
+fn whys(dropped: &[Dropped]) -> String {
+    let of = |all: &[Dropped]| {
+        let names: Vec<&str> = all.iter().map(|one| one.what.as_str()).collect();
+        format!("{}: {}", names.join(", "), all[0].why)
+    };
+    let groups: Vec<String> = dropped.chunk_by(|a, b| a.why == b.why).map(of).collect();
+    groups.join("; ")
 }
 
 /// A test chosen for the plan, and the profile that brought it.

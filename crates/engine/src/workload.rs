@@ -149,6 +149,11 @@ pub trait Workload: Sync {
         Ok(None)
     }
 
+    /// Why it cannot be done where nothing stands in, as where it needs a server. Asked once, when the plan is made.
+    fn without_stand_in(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Directories beside that of the run in which it works. The run makes a marked directory of its own in each of
     /// them, and what is there is not touched: [`Place::run_dir_at`].
     fn anchors(&self, _params: &Params) -> Vec<PathBuf> {

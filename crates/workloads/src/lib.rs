@@ -28,6 +28,7 @@ pub static ALL: &[&dyn Workload] = &[
     &cpu::WHETSTONE,
     &cpu::ZSTD,
     &cpu::SYSBENCH_CPU,
+    &db::KV,
     &db::OLTP,
     &storage::FAMILIAR,
     &fs::BONNIE,

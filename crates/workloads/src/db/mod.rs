@@ -3,12 +3,14 @@
 //! The parts of a test know no driver: [`statement`] says what is asked, [`mix`] what a transaction is made of,
 //! [`rows`] which rows, [`client`] carries transactions out, and a [`session::Session`] is all that a driver has to be:
 //! the SQLite inside of this program ([`sqlite`]), or a server at an [`address`]: PostgreSQL ([`postgres`]), or MySQL
-//! and MariaDB ([`mysql`]). What servers have in common is in [`server`].
+//! and MariaDB ([`mysql`]). What servers have in common is in [`server`]. One that knows keys and values in place of
+//! tables has tests of its own ([`kv`]).
 
 pub mod address;
 mod check;
 mod client;
 pub mod engines;
+mod kv;
 mod mix;
 mod mysql;
 mod oltp;
@@ -26,6 +28,7 @@ mod tables;
 mod text;
 mod under;
 
+pub(crate) use kv::KV;
 pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
 

@@ -10,6 +10,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("familiar", include_str!("familiar.toml")),
     ("files", include_str!("files.toml")),
     ("fileio", include_str!("fileio.toml")),
+    ("kv", include_str!("kv.toml")),
     ("mbw", include_str!("mbw.toml")),
     ("memory", include_str!("memory.toml")),
     ("oltp", include_str!("oltp.toml")),
@@ -33,8 +34,10 @@ pub fn all() -> Result<Vec<Profile>, ProfileError> {
 mod tests {
     use super::*;
     use engine::resolve::{Catalog, Request, resolve};
+    use engine::workload::StandIn;
     use model::headline::Topic;
     use model::host::{Fact, HostFacts};
+    use model::named::NamedKind;
     use model::units::Nanos;
     use std::collections::BTreeSet;
 
@@ -140,10 +143,16 @@ mod tests {
 
     fn planned(what: &str, sets: &[&str], host: &HostFacts) -> model::plan::Plan {
         let sets = sets.iter().map(|text| text.parse().unwrap()).collect();
+        let server = || StandIn {
+            path: "redis://127.0.0.1:6379/0".into(),
+            kind: NamedKind::Server,
+        };
         resolved(
             &Request {
                 what: vec![what.to_owned()],
                 sets,
+                // It works on a server alone.
+                stand_in: (what == "kv").then(server),
                 ..Request::default()
             },
             host,
@@ -339,6 +348,20 @@ mod tests {
                 assert_eq!(copies_of(&plan, test), [1, 2, 4, 8, 16], "{test}");
             }
             // All stand on one database.
+            assert_eq!(plan.grounds().count(), 1);
+        }
+    }
+
+    #[test]
+    fn requests_have_their_curves_in_two_minutes() {
+        for cpus in [1, 2, 96] {
+            let plan = planned("kv", &[], &host(cpus, None, 1));
+            assert!(plan.dropped.is_empty(), "{cpus}");
+            assert!(engine::budget::passes_that_fit(&plan) >= Some(6), "{cpus}");
+            for test in ["db.kv-get", "db.kv-set", "db.kv-mixed"] {
+                assert_eq!(copies_of(&plan, test), [1, 16, 50], "{test}");
+            }
+            // All stand on the same keys.
             assert_eq!(plan.grounds().count(), 1);
         }
     }

@@ -219,7 +219,7 @@ fn refusal(
 }
 
 /// The address that a path of a server is.
-fn read(path: &Path) -> Result<Address, WorkError> {
+pub(super) fn read(path: &Path) -> Result<Address, WorkError> {
     let text = path.to_string_lossy();
     let typed = Address::read(&text, &Defaults::default());
     typed
@@ -351,7 +351,7 @@ pub(super) fn fatal(operation: &'static str) -> impl Fn(Trouble) -> SessionError
 }
 
 /// What went wrong with a server; what no further round can help is said to be so.
-fn of(operation: &str, address: &Address, trouble: &Trouble) -> WorkError {
+pub(super) fn of(operation: &str, address: &Address, trouble: &Trouble) -> WorkError {
     let socket = match address.socket() {
         // The name of the socket is not in every address, and the one thing to look at.
         Some(socket) if matches!(trouble, Trouble::Connect(..)) => {

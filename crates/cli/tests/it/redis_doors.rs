@@ -1,0 +1,228 @@
+//! Who is let in to a Redis server, what is told to whom, and that what opens it is shown nowhere.
+
+use crate::bed::{Bed, eventually};
+use crate::redis::{Server, says, short};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+/// No file, output or process of ours may show it.
+const PASSWORD: &str = "h.nter2-Kn0bbly";
+
+#[test]
+fn what_keeps_us_out_is_one_error_with_a_hint() {
+    let Some(server) = Server::start("what_keeps_us_out", &["--maxclients", "6"]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let check = |url: &str, more: &[&str], words: &[&str]| {
+        let args = [short("db.kv-set", &["--db", url]), more.to_vec()].concat();
+        let done = bed.run(&args);
+        assert_ne!(done.code, Some(0), "{done:#?}");
+        says(&done, words);
+    };
+    check(
+        "redis://127.0.0.1:1",
+        &[],
+        &["Connection refused", "`bind`"],
+    );
+    check(
+        "redis:///0?socket=/nowhere/s",
+        &[],
+        &["/nowhere/s", "unixsocket"],
+    );
+    check("redis://db..example", &[], &["read the host `db..example`"]);
+    check(
+        &server.loopback().replace("/0", "/99"),
+        &[],
+        &["DB index", "`databases`"],
+    );
+    check(
+        &server.socket(),
+        &["--copies", "16"],
+        &["max number of clients", "maxclients"],
+    );
+    server.ask(&[
+        "ACL",
+        "SETUSER",
+        "reader",
+        "on",
+        "nopass",
+        "~*",
+        "+@read",
+        "+@connection",
+    ]);
+    let reader = server.loopback().replace("//", "//reader@");
+    check(&reader, &[], &["NOPERM", "the user needs the commands"]);
+    server.ask(&["CONFIG", "SET", "maxmemory", "1100kb"]);
+    check(
+        &server.socket(),
+        &["--set", "db.*.data_size=1k"],
+        &["OOM", "`maxmemory`"],
+    );
+    server.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    check(
+        &server.socket(),
+        &["--set", "db.*.data_size=1k"],
+        &["its policy deletes keys"],
+    );
+    assert_eq!(
+        server.ask(&["DBSIZE"]),
+        "0",
+        "what does not fit is not left behind"
+    );
+    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    server.ask(&["REPLICAOF", "127.0.0.1", "1"]);
+    check(&server.socket(), &[], &["replica", "primary"]);
+}
+
+#[test]
+fn a_user_who_may_not_ask_for_settings_measures_and_is_told_less() {
+    let Some(server) = Server::start("a_user_who_may_not_ask", &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let rights = "on nopass ~kurabe:kv* +get +set +del +exists +strlen +dbsize +select";
+    let words: Vec<&str> = ["ACL", "SETUSER", "few"]
+        .into_iter()
+        .chain(rights.split(' '))
+        .collect();
+    server.ask(&words);
+    let url = server.loopback().replace("//", "//few@");
+    let done = bed.run(&short("db.kv-mixed", &["--db", &url])).code(0);
+    says(
+        &done,
+        &[
+            "version not told",
+            "appendonly not told",
+            "cannot be told from others",
+        ],
+    );
+}
+
+#[test]
+fn a_password_is_shown_nowhere() {
+    let settings = ["--requirepass", PASSWORD];
+    let Some(server) = Server::start("a_password_is_shown_nowhere", &settings) else {
+        return;
+    };
+    let bed = Bed::new();
+    let url = server.loopback();
+    let with = url.replace("//", &format!("//:{PASSWORD}@"));
+    let shows = |done: &std::process::Output| {
+        let all = [&done.stdout[..], &done.stderr].concat();
+        all.windows(PASSWORD.len())
+            .any(|part| part == PASSWORD.as_bytes())
+    };
+    // On the command line it is refused, whatever else is wrong with the address.
+    for url in [&with, &format!("{with}?nonsense=1"), &format!("{with}%zz")] {
+        let done = bed
+            .command(&["run", "db.kv-get", "--db", url])
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(2), "{done:?}");
+        assert!(!shows(&done), "{done:?}");
+    }
+    let args = short("db.kv-get", &["--db", &url]);
+    let done = bed.run(&args);
+    assert_ne!(done.code, Some(0), "{done:#?}");
+    says(&done, &["NOAUTH", "REDISCLI_AUTH"]);
+    let wrong = bed
+        .command(&args)
+        .env("REDISCLI_AUTH", "guess")
+        .output()
+        .unwrap();
+    assert!(!wrong.status.success());
+    says(&wrong.into(), &["WRONGPASS", "REDISCLI_AUTH"]);
+    // From each of the places where it may stand.
+    let done = bed
+        .command(&args)
+        .env("REDISCLI_AUTH", PASSWORD)
+        .output()
+        .unwrap();
+    assert!(done.status.success() && !shows(&done), "{done:?}");
+    let file = bed.path().join("address");
+    std::fs::write(&file, format!("{with}\n")).unwrap();
+    let set = |mode| std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+    set(0o600);
+    let by_file = short("db.kv-get", &["--db-file", "address"]);
+    bed.run(&by_file).code(0);
+    set(0o640);
+    bed.run(&by_file).code(2).err_has(&["others may read it"]);
+    std::fs::remove_file(&file).unwrap();
+    let plain = short("db.kv-get", &["--copies", "2"]);
+    let done = bed
+        .command(&plain)
+        .env("KURABE_DB_URL", &with)
+        .output()
+        .unwrap();
+    assert!(done.status.success() && !shows(&done), "{done:?}");
+    // A user of a name.
+    let words = ["ACL", "SETUSER", "bob", "on", ">other-w0rd", "~*", "+@all"];
+    let done = server
+        .cli()
+        .env("REDISCLI_AUTH", PASSWORD)
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let bob = url.replace("//", "//bob:other-w0rd@");
+    let done = bed
+        .command(&plain)
+        .env("KURABE_DB_URL", &bob)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    // Nor is it in what is kept, or exported.
+    bed.run(&["export", "latest", "-o", "run.kurabe"]).code(0);
+    for entry in std::fs::read_dir(bed.path()).unwrap().flatten() {
+        let bytes = std::fs::read(entry.path()).unwrap_or_default();
+        for secret in [PASSWORD, "other-w0rd", "guess"] {
+            let shows = bytes
+                .windows(secret.len())
+                .any(|part| part == secret.as_bytes());
+            assert!(!shows, "{secret}: {}", entry.path().display());
+        }
+    }
+    // Nor does a worker inherit it.
+    let long = [
+        "run",
+        "db.kv-get",
+        "--passes",
+        "4",
+        "--set",
+        "db.*.keys=1000",
+        "--db",
+        &url,
+    ];
+    let child = bed
+        .command(&long)
+        .env("REDISCLI_AUTH", PASSWORD)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    eventually(60, || is_hidden_from_workers(child.id()));
+    assert!(child.wait_with_output().unwrap().status.success());
+}
+
+/// Whether a process has a worker, whose environment and command line do not show the password.
+fn is_hidden_from_workers(supervisor: u32) -> bool {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut found = all.map(|entry| entry.path()).filter(|path| {
+        let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+        let rest = stat.rsplit(") ").next().unwrap_or_default();
+        rest.split(' ').nth(1) == Some(&supervisor.to_string())
+    });
+    found.any(|worker| {
+        let read = |name: &str| std::fs::read(worker.join(name)).unwrap_or_default();
+        let (line, environment) = (read("cmdline"), read("environ"));
+        if !line.windows(8).any(|part| part == b"__worker") || environment.is_empty() {
+            return false;
+        }
+        for bytes in [line, environment] {
+            let mut parts = bytes.windows(PASSWORD.len());
+            assert!(!parts.any(|part| part == PASSWORD.as_bytes()));
+        }
+        true
+    })
+}

@@ -1,0 +1,212 @@
+//! The keys of a test: their names and values are computed, so that nobody has to list or remember them.
+//!
+//! A value begins with a letter that says who wrote it last, and the rest is a part of a fixed text that depends on
+//! the key: whoever reads a key knows what must be there, whatever was written meanwhile.
+
+use model::params::Params;
+use model::rng::Rng;
+use model::units::Bytes;
+
+/// The marker: whoever has it, the keys that it counts are ours.
+pub(super) const MARKER: &[u8] = b"kurabe:kv";
+/// What all of our keys begin with.
+pub(super) const PREFIX: &[u8] = b"kurabe:kv:";
+/// Digits of a key's number, as redis-benchmark has them.
+const DIGITS: usize = 12;
+/// How long a name is.
+pub(super) const NAME_BYTES: usize = PREFIX.len() + DIGITS;
+
+/// What the marker's value begins with.
+const MARK: &str = "kurabe: ";
+/// Its end while keys are being made, and once all of them are there.
+const MAKING: &str = "being made";
+const WHOLE: &str = "whole";
+
+/// Keys at most: what a marker says beyond it no test of ours has made.
+pub(super) const KEYS_MAX: u64 = 100_000_000;
+
+/// What a server keeps for a key beside its value, about: its name, an entry of the table, two objects.
+const ENTRY_BYTES: u64 = 100;
+
+/// Which keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Keys {
+    /// How many.
+    pub(super) number: u64,
+    /// Bytes of each value.
+    pub(super) size: usize,
+}
+
+impl Keys {
+    pub(super) fn of(params: &Params) -> Self {
+        Self {
+            number: params.count("keys"),
+            size: usize::try_from(params.size("data_size").0).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The name of the ground.
+    pub(super) fn key(self) -> String {
+        format!("{} keys of {} bytes", self.number, self.size)
+    }
+
+    /// What a server needs for them, about.
+    pub(super) fn bytes(self) -> Bytes {
+        Bytes(self.number.saturating_mul(self.size as u64 + ENTRY_BYTES))
+    }
+}
+
+/// What the marker says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) keys: Keys,
+    /// Whether all of them are there.
+    pub(super) is_whole: bool,
+}
+
+impl Note {
+    /// Reads the value of a marker; `None` where it is none of ours.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (keys, state) = text.strip_prefix(MARK)?.split_once(", ")?;
+        let (number, size) = keys.strip_suffix(" bytes")?.split_once(" keys of ")?;
+        let is_whole = match state {
+            WHOLE => true,
+            MAKING => false,
+            _ => return None,
+        };
+        let keys = Keys {
+            number: number.parse().ok()?,
+            size: size.parse().ok()?,
+        };
+        (keys.number <= KEYS_MAX).then_some(Self { keys, is_whole })
+    }
+
+    pub(super) fn text(self) -> String {
+        let state = if self.is_whole { WHOLE } else { MAKING };
+        format!("{MARK}{}, {state}", self.keys.key())
+    }
+}
+
+/// The name of a key.
+pub(super) fn name(number: u64) -> [u8; NAME_BYTES] {
+    let mut name = [0; NAME_BYTES];
+    name[..PREFIX.len()].copy_from_slice(PREFIX);
+    put_number(&mut name, number);
+    name
+}
+
+/// Puts another number into a name.
+#[inline]
+pub(super) fn put_number(name: &mut [u8], number: u64) {
+    let mut rest = number;
+    for digit in name[PREFIX.len()..].iter_mut().rev() {
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+    }
+}
+
+/// Where values begin in the text, which is longer by so much than the longest.
+const PLACES: usize = 4096;
+
+/// The letter of the keys as they are made.
+pub(super) const MADE: u8 = b'A';
+
+/// The values of all keys.
+#[derive(Debug)]
+pub(super) struct Values {
+    text: Vec<u8>,
+    size: usize,
+}
+
+impl Values {
+    pub(super) fn new(size: usize) -> Self {
+        // The same for every run: whoever finds keys of ours knows their values.
+        let mut rng = Rng::stream(0x6b76, 1);
+        let letter = |_| b'a' + u8::try_from(rng.below(26)).unwrap_or(0);
+        Self {
+            text: (0..PLACES + size).map(letter).collect(),
+            size,
+        }
+    }
+
+    /// The letter of a round.
+    pub(super) fn letter(seed: u64) -> u8 {
+        b'a' + u8::try_from(seed % 26).unwrap_or(0)
+    }
+
+    /// What stands behind the letter in the value of a key.
+    #[inline]
+    pub(super) fn rest(&self, number: u64) -> &[u8] {
+        // Neighbours are far from one another (Knuth's multiplicative hash).
+        let place = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+        let place = usize::try_from(place).unwrap_or(0);
+        &self.text[place..place + self.size - 1]
+    }
+
+    /// Whether this is the value of a key, whoever wrote it last.
+    #[inline]
+    pub(super) fn holds(&self, value: &[u8], number: u64) -> bool {
+        value
+            .split_first()
+            .is_some_and(|(letter, rest)| letter.is_ascii_alphabetic() && rest == self.rest(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_computed_and_all_of_one_length() {
+        assert_eq!(&name(0), b"kurabe:kv:000000000000");
+        let mut other = name(123_456_789_012);
+        assert_eq!(&other, b"kurabe:kv:123456789012");
+        put_number(&mut other, 7);
+        assert_eq!(other, name(7));
+        assert!(PREFIX.starts_with(MARKER) && PREFIX.len() > MARKER.len());
+    }
+
+    #[test]
+    fn a_marker_says_what_is_ours_and_other_texts_do_not() {
+        for is_whole in [true, false] {
+            let keys = Keys {
+                number: 100_000,
+                size: 3,
+            };
+            let note = Note { keys, is_whole };
+            assert_eq!(Note::read(&note.text()), Some(note));
+        }
+        for other in [
+            "",
+            "kurabe: ",
+            "100000 keys of 3 bytes, whole",
+            "kurabe: 100000 keys of 3 bytes",
+            "kurabe: 100000 keys of 3 bytes, whole or not",
+            "kurabe: -1 keys of 3 bytes, whole",
+            "kurabe: x keys of 3 bytes, whole",
+            "kurabe: 100000001 keys of 3 bytes, whole",
+        ] {
+            assert_eq!(Note::read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_value_belongs_to_its_key_whoever_wrote_it() {
+        for size in [1, 3, 100, 5000] {
+            let values = Values::new(size);
+            let value = |letter: u8, number| [&[letter], values.rest(number)].concat();
+            for number in [0, 1, 99_999] {
+                assert_eq!(value(MADE, number).len(), size);
+                assert!(values.holds(&value(MADE, number), number));
+                assert!(values.holds(&value(Values::letter(77), number), number));
+                assert!(!values.holds(&value(b'1', number), number));
+                assert!(!values.holds(b"", number));
+                let longer = [value(MADE, number), b"a".to_vec()].concat();
+                assert!(!values.holds(&longer, number));
+            }
+            if size > 10 {
+                assert!(!values.holds(&value(MADE, 1), 2));
+            }
+        }
+    }
+}

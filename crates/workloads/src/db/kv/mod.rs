@@ -1,0 +1,16 @@
+//! A Redis or Valkey server, over RESP2: requests about keys, one or several in a write.
+//!
+//! Messages are read and written here, without a client library: what is sent is known before, and of what comes
+//! every byte is looked at where it lies. Keys are ours by a marker ([`server`]); nothing is listed or flushed.
+
+mod client;
+mod error;
+mod facts;
+mod keys;
+mod resp;
+mod server;
+mod spec;
+mod wire;
+mod workload;
+
+pub(crate) use workload::KV;

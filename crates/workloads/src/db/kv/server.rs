@@ -1,0 +1,502 @@
+//! A connection to a server for what is not measured, and whose keys are whose.
+//!
+//! Our keys have computed names, and a marker says how many there are, from before the first is made until after the
+//! last is gone. Without it nothing is ours, whatever it is called. One kurabe at a time works in a database: its
+//! connection has a name, which goes with it, and of several the first one stays.
+
+use super::error::{is, is_refusal};
+use super::facts::{self, Info};
+use super::keys::{Keys, MADE, MARKER, Note, Values, name};
+use super::resp::{self, Kind};
+use super::wire::{Said, Wire, number_of};
+use crate::db::address::Address;
+use crate::db::engines::Engine;
+use crate::db::server::trouble::Trouble;
+use crate::db::server::{of, read};
+use bytes::BytesMut;
+use engine::secret::Secret;
+use engine::workload::{Place, StandIn, WorkError};
+use model::units::Bytes;
+use std::ops::Range;
+
+/// What our connection for what is not measured is called.
+const CONNECTION: &str = "kurabe";
+/// The connection of a worker that was killed is there until the server notices.
+const LOCK_TRIES: u32 = 50;
+const LOCK_WAIT_NS: u64 = 100_000_000;
+
+/// Requests that are sent at once where nothing is measured, and bytes of them.
+const PIECE: u64 = 500;
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// A connection for what is not measured.
+pub(super) struct Server {
+    wire: Wire,
+    address: Address,
+    secret: Option<Secret>,
+    info: Option<Info>,
+    /// What our marker says, where it is there.
+    note: Option<Note>,
+    /// Whether keys of others may be there.
+    allows_existing: bool,
+}
+
+/// What stands where our marker belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marker {
+    Nothing,
+    Ours(Note),
+    /// A key of that name that is none of ours.
+    OfOthers,
+}
+
+/// Why keys cannot be made in a database with so many keys of others; `None` where they can.
+fn refusal(marker: Marker, others: u64, allows_existing: bool) -> Option<String> {
+    if marker == Marker::OfOthers {
+        return Some(format!(
+            "its key `{}` is none of kurabe's, and stays as it is\nhint: name another database, by its number behind \
+             the last `/` of the address",
+            String::from_utf8_lossy(MARKER)
+        ));
+    }
+    (others > 0 && !allows_existing).then(|| {
+        format!(
+            "it holds {others} {} of others\n\
+             hint: name an empty database, by its number behind the last `/` of the address; or add \
+             `--db-allow-existing`: kurabe makes and deletes keys of its own alone, but what it does costs the others",
+            if others == 1 { "key" } else { "keys" }
+        )
+    })
+}
+
+/// What a stand-in is: the address and what opens it.
+fn asked(place: &Place, server: &StandIn) -> Result<(Address, Option<Secret>, bool), WorkError> {
+    let permit = place.permits.of(&server.path);
+    let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
+    Ok((
+        read(&server.path)?,
+        permit.secret().cloned(),
+        permit.allows_existing(),
+    ))
+}
+
+impl Server {
+    /// Connects, and looks whether keys may be made there.
+    pub(super) fn open(place: &Place, server: &StandIn) -> Result<Self, WorkError> {
+        let (address, secret, allows_existing) = asked(place, server)?;
+        let wire = Wire::log_in(&address, secret.as_ref());
+        let wire = wire.map_err(|trouble| of("connect to", &address, &trouble))?;
+        let mut opened = Self {
+            wire,
+            address,
+            secret,
+            info: None,
+            note: None,
+            allows_existing,
+        };
+        opened.info = opened.tried("look at", Info::ask)?;
+        let unfit = opened.info.as_ref().and_then(Info::unfit);
+        if let Some(why) = unfit {
+            return Err(opened.refused(&why));
+        }
+        opened.lock()?;
+        let marker = opened.marker()?;
+        if let Marker::Ours(note) = marker {
+            opened.note = Some(note);
+        }
+        let others = if allows_existing { 0 } else { opened.others()? };
+        match refusal(marker, others, allows_existing) {
+            None => Ok(opened),
+            Some(why) => Err(opened.refused(&why)),
+        }
+    }
+
+    fn refused(&self, why: &str) -> WorkError {
+        WorkError::Unsupported(format!("make keys in `{}`: {why}", self.address))
+    }
+
+    /// Asks for something that a user may not be allowed to ask: `None` then.
+    fn tried<T>(
+        &mut self,
+        operation: &str,
+        ask: impl FnOnce(&mut Wire) -> Result<T, Trouble>,
+    ) -> Result<Option<T>, WorkError> {
+        match ask(&mut self.wire) {
+            Ok(found) => Ok(Some(found)),
+            Err(trouble) if is_refusal(&trouble) => Ok(None),
+            Err(trouble) => Err(of(operation, &self.address, &trouble)),
+        }
+    }
+
+    fn ask<T>(
+        &mut self,
+        operation: &str,
+        ask: impl FnOnce(&mut Wire) -> Result<T, Trouble>,
+    ) -> Result<T, WorkError> {
+        ask(&mut self.wire).map_err(|trouble| of(operation, &self.address, &trouble))
+    }
+
+    /// Waits until no connection of our name is there that was before ours. Where a user may not look at connections
+    /// nobody is kept out.
+    fn lock(&mut self) -> Result<(), WorkError> {
+        const LOCK: &str = "look at the connections of";
+        let named = self.tried(LOCK, |wire| {
+            wire.ok(&[b"CLIENT", b"SETNAME", CONNECTION.as_bytes()])?;
+            wire.number(&[b"CLIENT", b"ID"])
+        })?;
+        let Some(own) = named else { return Ok(()) };
+        for _ in 0..LOCK_TRIES {
+            let list = self.tried(LOCK, |wire| wire.text(&[b"CLIENT", b"LIST"]))?;
+            let list = list.flatten().unwrap_or_default();
+            if !is_there_before(&list, own, &self.address.database) {
+                return Ok(());
+            }
+            sys::clock::sleep(LOCK_WAIT_NS);
+        }
+        Err(WorkError::Failed(format!(
+            "work in `{}`: another kurabe works there, from this machine or another one\n\
+             hint: wait until it is done, or name another database",
+            self.address
+        )))
+    }
+
+    fn marker(&mut self) -> Result<Marker, WorkError> {
+        self.ask("look at", |wire| match wire.text(&[b"GET", MARKER]) {
+            Ok(None) => Ok(Marker::Nothing),
+            Ok(Some(text)) => Ok(Note::read(&text).map_or(Marker::OfOthers, Marker::Ours)),
+            Err(trouble) if is(&trouble, "WRONGTYPE") => Ok(Marker::OfOthers),
+            Err(trouble) => Err(trouble),
+        })
+    }
+
+    /// All keys of the database.
+    pub(super) fn all(&mut self) -> Result<u64, WorkError> {
+        self.ask("count the keys of", |wire| wire.number(&[b"DBSIZE"]))
+    }
+
+    /// Keys of others.
+    fn others(&mut self) -> Result<u64, WorkError> {
+        let all = self.all()?;
+        let Some(note) = self.note else {
+            return Ok(all);
+        };
+        let ours = note.keys.number + 1;
+        if note.is_whole && all == ours {
+            return Ok(0);
+        }
+        let there = self.there(note.keys.number)? + 1;
+        Ok(all.saturating_sub(there))
+    }
+
+    /// Sends requests about keys of these numbers in pieces, and takes each reply.
+    fn each(
+        &mut self,
+        operation: &str,
+        (numbers, bytes): (Range<u64>, usize),
+        mut put: impl FnMut(&mut BytesMut, u64),
+        mut take: impl FnMut(&Wire, Said, u64) -> Result<(), Trouble>,
+    ) -> Result<(), WorkError> {
+        let piece = (PIECE_BYTES / (bytes as u64).max(1)).clamp(1, PIECE);
+        self.ask(operation, |wire| {
+            let mut begin = numbers.start;
+            while begin < numbers.end {
+                let end = (begin + piece).min(numbers.end);
+                for number in begin..end {
+                    put(&mut wire.line.out, number);
+                }
+                wire.send()?;
+                let mut first = None;
+                for number in begin..end {
+                    // An error is told once the replies behind it are read.
+                    match wire.good() {
+                        Ok(said) => take(wire, said, number)?,
+                        Err(trouble @ Trouble::Told(_)) => first = first.or(Some(trouble)),
+                        Err(trouble) => return Err(trouble),
+                    }
+                }
+                if let Some(trouble) = first {
+                    return Err(trouble);
+                }
+                begin = end;
+            }
+            Ok(())
+        })
+    }
+
+    /// How many of our names up to this number are those of keys.
+    fn there(&mut self, number: u64) -> Result<u64, WorkError> {
+        let mut there = 0;
+        self.each(
+            "count the keys of",
+            (0..number, 0),
+            |out, number| resp::command(out, &[b"EXISTS", &name(number)]),
+            |_, said, _| {
+                there += number_of(&said)?;
+                Ok(())
+            },
+        )?;
+        Ok(there)
+    }
+
+    /// How many keys have a value of their length.
+    fn right(&mut self, keys: Keys) -> Result<u64, WorkError> {
+        let mut right = 0;
+        self.each(
+            "look at the keys of",
+            (0..keys.number, 0),
+            |out, number| resp::command(out, &[b"STRLEN", &name(number)]),
+            |_, said, _| {
+                right += u64::from(number_of(&said)? == keys.size as u64);
+                Ok(())
+            },
+        )?;
+        Ok(right)
+    }
+
+    /// Writes the marker; over nobody's key of that name.
+    fn mark(&mut self, note: Note) -> Result<(), WorkError> {
+        let text = note.text();
+        let only = if self.note.is_some() { b"XX" } else { b"NX" };
+        let done = self.ask("mark the keys of", |wire| {
+            wire.ask(&[b"SET", MARKER, text.as_bytes(), only])
+        })?;
+        if done.kind != Kind::Word {
+            return Err(WorkError::Failed(format!(
+                "mark the keys of `{}`: somebody else made or deleted the marker meanwhile",
+                self.address
+            )));
+        }
+        self.note = Some(note);
+        Ok(())
+    }
+
+    /// Deletes our keys and then the marker; nothing where it is not there.
+    pub(super) fn remove(&mut self) -> Result<(), WorkError> {
+        const DELETE: &str = "delete keys of ours in";
+        let Some(note) = self.note else { return Ok(()) };
+        self.each(
+            DELETE,
+            (0..note.keys.number, 0),
+            |out, number| resp::command(out, &[b"DEL", &name(number)]),
+            |_, said, _| number_of(&said).map(drop),
+        )?;
+        self.ask(DELETE, |wire| wire.number(&[b"DEL", MARKER]))?;
+        self.note = None;
+        Ok(())
+    }
+
+    /// Makes the keys, whatever is left of earlier ones.
+    pub(super) fn make(
+        &mut self,
+        keys: Keys,
+        tell: &mut dyn FnMut(Bytes),
+    ) -> Result<(), WorkError> {
+        self.remove()?;
+        let taken = self.there(keys.number)?;
+        if taken > 0 {
+            let first = String::from_utf8_lossy(&name(0)).into_owned();
+            return Err(self.refused(&format!(
+                "{taken} of its keys have names like `{first}`, are none of kurabe's, and stay as they are\n\
+                 hint: name another database, by its number behind the last `/` of the address"
+            )));
+        }
+        let making = Note {
+            keys,
+            is_whole: false,
+        };
+        self.mark(making)?;
+        let made = self.fill(keys, tell);
+        if made.is_err() {
+            // What does not fit is not left behind; that it failed is told, whatever comes of this.
+            let _ = self.remove();
+        }
+        made?;
+        self.mark(Note {
+            is_whole: true,
+            ..making
+        })
+    }
+
+    fn fill(&mut self, keys: Keys, tell: &mut dyn FnMut(Bytes)) -> Result<(), WorkError> {
+        let values = Values::new(keys.size);
+        let mut made = 0;
+        let mut value = Vec::with_capacity(keys.size);
+        self.each(
+            "make keys in",
+            (0..keys.number, keys.size),
+            |out, number| {
+                value.clear();
+                value.push(MADE);
+                value.extend_from_slice(values.rest(number));
+                resp::command(out, &[b"SET", &name(number), &value]);
+            },
+            |_, said, number| {
+                if said.kind != Kind::Word {
+                    return Err(Trouble::Garbage(Engine::Redis));
+                }
+                made += keys.size as u64;
+                if number % PIECE == 0 {
+                    tell(Bytes(made));
+                }
+                Ok(())
+            },
+        )?;
+        let right = self.right(keys)?;
+        if right == keys.number {
+            return Ok(());
+        }
+        Err(self.refused(&format!(
+            "{right} of the {} keys are there once all have been made: `maxmemory` of the server is reached, and its \
+             policy deletes keys\nhint: fewer `keys`, a smaller `data_size`, or a larger `maxmemory`",
+            keys.number
+        )))
+    }
+
+    /// Whether the keys are there, each with a value of its length.
+    pub(super) fn holds(&mut self, keys: Keys) -> Result<bool, WorkError> {
+        Ok(self.is_noted(keys) && self.right(keys)? == keys.number)
+    }
+
+    /// Whether the marker says that they are.
+    fn is_noted(&self, keys: Keys) -> bool {
+        let whole = Note {
+            keys,
+            is_whole: true,
+        };
+        self.note == Some(whole)
+    }
+
+    /// Sees to it that the keys are there before a round, and counts all keys of the database.
+    pub(super) fn stand_on(&mut self, keys: Keys) -> Result<u64, WorkError> {
+        let all = self.all()?;
+        if self.is_noted(keys) && all > keys.number {
+            return Ok(all);
+        }
+        self.make(keys, &mut |_| ())?;
+        self.all()
+    }
+
+    /// Whether these keys hold what was written last, and nothing else; the first that does not.
+    pub(super) fn first_unwritten(
+        &mut self,
+        numbers: &[u64],
+        (values, letter): (&Values, u8),
+    ) -> Result<Option<u64>, WorkError> {
+        for number in numbers {
+            let value = self.ask("read keys of", |wire| {
+                let said = wire.ask(&[b"GET", &name(*number)])?;
+                Ok(wire.body(&said).to_vec())
+            })?;
+            if value.first() != Some(&letter) || !values.holds(&value, *number) {
+                return Ok(Some(*number));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A connection of a client.
+    pub(super) fn client(&self) -> Result<Wire, WorkError> {
+        let wire = Wire::log_in(&self.address, self.secret.as_ref());
+        wire.map_err(|trouble| of("connect to", &self.address, &trouble))
+    }
+
+    /// What the server says of itself, a sentence each.
+    pub(super) fn facts(&mut self) -> Result<facts::Facts, WorkError> {
+        let info = self.info.clone();
+        self.ask("ask for the settings of", |wire| {
+            facts::Facts::ask(wire, info.as_ref())
+        })
+    }
+
+    /// The server's process, where it is on this machine and can be told. Of a Unix socket the kernel says who listens;
+    /// over loopback the server says which process it is, and it counts where that is such a server here.
+    pub(super) fn process(&self) -> Option<u32> {
+        if let Some(socket) = self.wire.line.unix() {
+            return sys::peer::listener(socket).ok().flatten();
+        }
+        if !self.wire.line.is_loopback() {
+            return None;
+        }
+        let said = self.info.as_ref()?.process()?;
+        let found = sys::counters::process(&sys::tree::Tree::real(), said).ok()?;
+        let is_one = ["redis", "valkey"]
+            .iter()
+            .any(|own| found.name.starts_with(own));
+        (is_one && said > 1).then_some(said)
+    }
+
+    /// Whether it is on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.wire.line.is_loopback()
+    }
+
+    /// Whether keys of others may be in the database.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.allows_existing
+    }
+
+    /// The address without what opens it.
+    pub(super) fn shown(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+/// Whether a list of connections has one of our name in this database that was there before this one.
+fn is_there_before(list: &str, own: u64, database: &str) -> bool {
+    list.lines().any(|line| {
+        let field = |name: &str| {
+            let mut fields = line.split(' ').filter_map(|field| field.split_once('='));
+            fields.find(|(key, _)| *key == name).map(|(_, value)| value)
+        };
+        let id = field("id").and_then(|id| id.parse::<u64>().ok());
+        field("name") == Some(CONNECTION)
+            && field("db") == Some(database)
+            && id.is_some_and(|id| id < own)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_marker_counts_is_ours_and_others_are_left_alone() {
+        let ours = Marker::Ours(Note {
+            keys: Keys {
+                number: 10,
+                size: 3,
+            },
+            is_whole: false,
+        });
+        let check = |marker: Marker, others: u64, allows: bool, words: Option<&str>| {
+            let why = refusal(marker, others, allows);
+            match words {
+                None => assert_eq!(why, None),
+                Some(words) => assert!(why.clone().unwrap().contains(words), "{why:?}"),
+            }
+        };
+        for allows in [false, true] {
+            check(Marker::Nothing, 0, allows, None);
+            check(ours, 0, allows, None);
+            // A key of our marker's name that is none is left alone whatever is allowed.
+            check(Marker::OfOthers, 0, allows, Some("none of kurabe's"));
+        }
+        check(Marker::Nothing, 1, false, Some("holds 1 key of others"));
+        check(ours, 7, false, Some("holds 7 keys of others"));
+        check(Marker::Nothing, 1, true, None);
+        check(ours, 7, true, None);
+    }
+
+    #[test]
+    fn of_several_connections_of_our_name_the_first_stays() {
+        let list = "id=3 addr=127.0.0.1:1 name= db=0 cmd=get\n\
+                    id=5 addr=127.0.0.1:2 name=kurabe db=0 cmd=get\n\
+                    id=7 addr=127.0.0.1:3 name=kurabe db=1 cmd=client\n\
+                    id=9 addr=127.0.0.1:4 name=kurabeX db=2 cmd=client\n";
+        assert!(is_there_before(list, 6, "0"));
+        assert!(!is_there_before(list, 5, "0"), "it is our own");
+        assert!(!is_there_before(list, 6, "1"), "it came later");
+        assert!(!is_there_before(list, 99, "2"), "it is called otherwise");
+        assert!(!is_there_before("", 6, "0"));
+    }
+}

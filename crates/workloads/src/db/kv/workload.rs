@@ -1,0 +1,429 @@
+//! `db.kv`: clients that each send one batch of requests after the other to a server that the user names.
+//!
+//! The keys are a ground: made once, and never of other values than the round knows, so that every round begins with
+//! the same database.
+
+use super::client::{Client, Counts, Setting, Shared};
+use super::keys::{Keys, Values};
+use super::server::Server;
+use super::spec::{HIT_RATE, SPEC};
+use crate::arrivals::{LATE_MEAN, RATE, Schedule};
+use crate::db::engines::Engine;
+use crate::db::party::Party;
+use crate::db::spec::SERVER_CPU;
+use crate::sysbench::{Threads, Timing};
+use engine::consent::Touch;
+use engine::recorder::Recorder;
+use engine::workload::{
+    BadValue, Body, ErrandKind, Finish, OnStandIn, Place, StandIn, Told, WorkError, Workload,
+};
+use model::ground::{Ground, GroundKind};
+use model::headline::{Headline, Topic};
+use model::host::HostFacts;
+use model::job::Arrivals;
+use model::named::NamedKind;
+use model::num::approx;
+use model::params::Params;
+use model::plan::{Settle, Shape};
+use model::spec::{MetricDef, Spec};
+use model::units::{Bytes, Nanos};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+/// The workload.
+pub(crate) static KV: Kv = Kv;
+
+/// Requests to a key-value server.
+#[derive(Debug)]
+pub(crate) struct Kv;
+
+/// What keys are expected to take, made and looked at, and the slowest that is waited for: keys a second.
+const USUAL_KEYS_PER_S: u64 = 100_000;
+const SLOWEST_KEYS_PER_S: u64 = 2_000;
+/// The same of their values: bytes a second.
+const USUAL_BYTES_PER_S: u64 = 64 << 20;
+const SLOWEST_BYTES_PER_S: u64 = 2 << 20;
+const AT_MOST: Nanos = Nanos::from_secs(600);
+
+/// What a round connects and forgets before it measures.
+const WARMUP: Nanos = Nanos::from_millis(300);
+/// The shortest measured part.
+const TIME_MIN: Nanos = Nanos::from_millis(500);
+/// Connecting, and a look at the keys.
+const SETUP: Nanos = Nanos::from_millis(50);
+
+/// The largest value, and the largest batch of requests and of replies.
+const SIZE_MAX: u64 = 1 << 20;
+const BATCH_MAX: u64 = 16 << 20;
+
+/// What a case without a server is told.
+const NEEDS: &str = "it works on a Redis or Valkey server, which `--db redis://host:6379/0` names";
+
+/// SETs and GETs by the parameters: so many of so many are SETs.
+fn writes_of(params: &Params) -> Result<(u64, u64), BadValue> {
+    let bad = || {
+        BadValue::new(
+            "ratio",
+            "SETs and GETs, such as `1:10`: whole numbers, one of them above 0, each up to 1000000",
+        )
+    };
+    let (writes, reads) = params.text("ratio").split_once(':').ok_or_else(bad)?;
+    let number = |text: &str| {
+        let digits = text.len() <= 7 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse::<u64>().ok();
+        number.filter(|number| digits && *number <= 1_000_000)
+    };
+    let (writes, reads) = number(writes).zip(number(reads)).ok_or_else(bad)?;
+    if writes + reads == 0 {
+        return Err(bad());
+    }
+    Ok(match params.text("mix") {
+        "set" => (1, 1),
+        "mixed" => (writes, writes + reads),
+        _ => (0, 1),
+    })
+}
+
+/// What stands in, where that is a server of this kind.
+fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
+    stand_in.filter(|named| {
+        named.kind == NamedKind::Server
+            && Engine::of(&named.path.to_string_lossy()) == Some(Engine::Redis)
+    })
+}
+
+fn is_open(params: &Params) -> bool {
+    params.count(RATE.name) > 0
+}
+
+impl Workload for Kv {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        Shape {
+            setup: SETUP,
+            setup_max: AT_MOST,
+            warmup: WARMUP,
+            measure: params.duration("time"),
+            measure_min: TIME_MIN,
+            settle: Settle::None,
+            threads: true,
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        let size = params.size("data_size").0;
+        if !(1..=SIZE_MAX).contains(&size) {
+            return Err(BadValue::new("data_size", "from 1 byte to 1M"));
+        }
+        let pipeline = params.count("pipeline");
+        if pipeline * size > BATCH_MAX {
+            return Err(BadValue::new(
+                "pipeline",
+                "no more requests than have 16 MiB of values together",
+            ));
+        }
+        if is_open(params) && pipeline > 1 {
+            return Err(BadValue::new(
+                "pipeline",
+                "1 where requests arrive at a `rate`: each comes by itself",
+            ));
+        }
+        if params.duration("time").0 < TIME_MIN.0 {
+            return Err(BadValue::new("time", "half a second or more"));
+        }
+        writes_of(params).map(drop)
+    }
+
+    fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
+        let reads = writes_of(params).is_ok_and(|(writes, of)| writes < of);
+        let is_one = |metric: &&MetricDef| match metric.quantity {
+            HIT_RATE => reads,
+            name if name == LATE_MEAN.quantity => is_open(params),
+            _ => true,
+        };
+        SPEC.metrics.iter().filter(is_one).collect()
+    }
+
+    fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
+        let server = server_of(stand_in).map(|server| Touch {
+            path: server.path.clone(),
+            kind: NamedKind::Server,
+            // The keys are made and deleted there whatever the test does with them.
+            writes: true,
+            creates: true,
+        });
+        server.into_iter().collect()
+    }
+
+    fn without_stand_in(&self) -> Result<(), String> {
+        Err(NEEDS.to_owned())
+    }
+
+    fn on_stand_in(
+        &self,
+        params: &Params,
+        stand_in: &StandIn,
+    ) -> Result<Option<OnStandIn>, String> {
+        if server_of(Some(stand_in)).is_none() {
+            return Err(NEEDS.to_owned());
+        }
+        let Keys { number, size } = Keys::of(params);
+        let mix = params.text("mix");
+        let what = match mix {
+            "mixed" => format!("SET to GET {}", params.text("ratio")),
+            other => other.to_uppercase(),
+        };
+        let at_once = match params.count("pipeline") {
+            1 => "one request at a time".to_owned(),
+            more => format!("{more} requests at a time"),
+        };
+        let rate = match params.count(RATE.name) {
+            0 => String::new(),
+            rate => format!(", {rate} a second"),
+        };
+        let headline = Headline::named(Topic::Database, &format!("key-value {mix}"));
+        Ok(Some(OnStandIn {
+            title: format!(
+                "Redis or Valkey, {what}: {number} keys of {size} bytes, {at_once}{rate}"
+            ),
+            headline: Some(headline.beside("lat_ns_p99")),
+            metrics: self.metrics(params),
+            shape: self.shape(params),
+            on_disk: false,
+            allocates: false,
+            // The server names its version in the notes.
+            implementation: None,
+        }))
+    }
+
+    fn ground(&self, params: &Params, _: &HostFacts, _: Option<&StandIn>) -> Option<Ground> {
+        let keys = Keys::of(params);
+        let bytes = keys.bytes();
+        let at = |keys_per_s: u64, bytes_per_s: u64| {
+            let millis = keys.number.saturating_mul(1000) / keys_per_s;
+            Nanos::from_millis(millis).plus(bytes.time_at(bytes_per_s))
+        };
+        Some(Ground {
+            key: keys.key(),
+            kind: GroundKind::Data,
+            bytes: Some(bytes),
+            expected: at(USUAL_KEYS_PER_S, USUAL_BYTES_PER_S),
+            at_most: AT_MOST.plus(at(SLOWEST_KEYS_PER_S, SLOWEST_BYTES_PER_S)),
+        })
+    }
+
+    fn errand(
+        &self,
+        errand: ErrandKind,
+        params: &Params,
+        place: &Place,
+        tell: &mut dyn FnMut(Bytes),
+    ) -> Result<Told, WorkError> {
+        let keys = Keys::of(params);
+        let mut server = open(place)?;
+        match errand {
+            ErrandKind::Make => {
+                server.make(keys, tell)?;
+                Ok(Told {
+                    holds: true,
+                    bytes: Some(keys.bytes()),
+                })
+            }
+            ErrandKind::Check => Ok(Told {
+                holds: server.holds(keys)?,
+                bytes: Some(keys.bytes()),
+            }),
+            ErrandKind::Remove => server.remove().map(|()| Told::default()),
+        }
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.check_params(params)?;
+        let keys = Keys::of(params);
+        let (writes, of) = writes_of(params)?;
+        let setting = Setting {
+            keys: keys.number,
+            size: keys.size,
+            pipeline: u32::try_from(params.count("pipeline")).unwrap_or(u32::MAX),
+            writes,
+            of,
+            letter: Values::letter(place.seed),
+        };
+        let mut server = open(place)?;
+        let all = server.stand_on(keys)?;
+        Ok(Box::new(Testing::start(
+            params,
+            setting,
+            place,
+            (server, all),
+        )?))
+    }
+}
+
+/// The server that the test is to work on.
+fn open(place: &Place) -> Result<Server, WorkError> {
+    let stand_in = server_of(place.stand_in.as_ref());
+    Server::open(
+        place,
+        stand_in.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?,
+    )
+}
+
+struct Testing {
+    threads: Threads<Client>,
+    counts: Vec<Arc<Counts>>,
+    shared: Arc<Shared>,
+    setting: Setting,
+    server: Server,
+    party: Party,
+    /// All keys of the database when the round began.
+    all: u64,
+    notes: Vec<String>,
+    /// Reads, and reads that found no key, when the measured part began.
+    began: (u64, u64),
+    /// Requests of the measured part.
+    ops: u64,
+}
+
+impl Testing {
+    /// Connects the clients and starts a thread for each.
+    fn start(
+        params: &Params,
+        setting: Setting,
+        place: &Place,
+        (mut server, all): (Server, u64),
+    ) -> Result<Self, WorkError> {
+        let copies = place.copies.max(1);
+        let counts: Vec<Arc<Counts>> = (0..copies).map(|_| Arc::default()).collect();
+        let shared = Arc::new(Shared {
+            values: Values::new(setting.size),
+            wrong: OnceLock::new(),
+        });
+        let shown: Arc<str> = server.shown().into();
+        let wires = (0..copies).map(|_| server.client());
+        let mut wires = wires.collect::<Result<Vec<_>, _>>()?.into_iter();
+        let make = |number: u32| {
+            Client::new(
+                wires.next().expect("there is one for each copy"),
+                Arc::clone(&shown),
+                setting,
+                Arc::clone(&shared),
+                Arc::clone(&counts[number as usize]),
+                (place.seed, number),
+            )
+        };
+        let rate = approx(params.count(RATE.name)) / f64::from(copies);
+        let schedule = |part: u32| {
+            let seed = place.seed.wrapping_add(u64::from(part));
+            is_open(params).then(|| Schedule::new(rate, Arrivals::Poisson, seed))
+        };
+        let facts = server.facts()?;
+        let party = Party::new(server.process(), server.is_here());
+        let notes = facts.notes.into_iter().chain(party.note()).collect();
+        Ok(Self {
+            threads: Threads::start_at(place, make, Timing::Own, schedule)?,
+            counts,
+            shared,
+            setting,
+            server,
+            party,
+            all,
+            notes,
+            began: (0, 0),
+            ops: 0,
+        })
+    }
+
+    /// Reads so far, and those that found no key.
+    fn seen(&self) -> (u64, u64) {
+        let add = |(reads, misses): (u64, u64), counts: &Arc<Counts>| {
+            (
+                reads + counts.reads.load(Ordering::Relaxed),
+                misses + counts.misses.load(Ordering::Relaxed),
+            )
+        };
+        self.counts.iter().fold((0, 0), add)
+    }
+
+    /// A reply that was wrong is more than an operation that failed.
+    fn told(&self, error: WorkError) -> WorkError {
+        let wrong = self.shared.wrong.get();
+        wrong.map_or(error, |what| WorkError::Wrong(what.clone()))
+    }
+
+    /// What must hold of the database after a round: no key is gone, none is more, and what was written last is there.
+    fn check(&mut self, misses: u64) -> Result<(), WorkError> {
+        let wrong =
+            |shown: String, what: String| Err(WorkError::Wrong(format!("`{shown}`: {what}")));
+        let shown = self.server.shown();
+        let all = self.server.all()?;
+        if all != self.all && !self.server.is_shared() && misses == 0 {
+            return wrong(
+                shown,
+                format!("the database holds {all} keys in place of {}", self.all),
+            );
+        }
+        let mut last: Vec<u64> = self.threads.all().flat_map(Client::last_written).collect();
+        last.sort_unstable();
+        last.dedup();
+        let values = (&self.shared.values, self.setting.letter);
+        match self.server.first_unwritten(&last, values)? {
+            None => Ok(()),
+            Some(number) => wrong(
+                shown,
+                format!("key {number} does not hold what was written last, and acknowledged"),
+            ),
+        }
+    }
+}
+
+impl Body for Testing {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        let each = u64::from(self.setting.pipeline);
+        let done = self.threads.batch(ops.div_ceil(each));
+        let done = done.map_err(|error| self.told(error))? * each;
+        self.ops += done;
+        Ok(done)
+    }
+
+    fn measured_part_begins(&mut self) {
+        self.threads.measured_part_begins();
+        self.began = self.seen();
+        self.ops = 0;
+        self.party.measured_part_begins();
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let server_cpu = self.party.cpu_ns();
+        let (reads, misses) = self.seen();
+        let (reads, misses) = (reads - self.began.0, misses - self.began.1);
+        self.threads.end().map_err(|error| self.told(error))?;
+        self.check(self.seen().1)?;
+        let mut finish = Finish {
+            latencies: self.threads.latencies(),
+            notes: std::mem::take(&mut self.notes),
+            party: self.party.process(),
+            ..Finish::default()
+        };
+        finish.notes.extend(self.threads.notes());
+        if reads > 0 {
+            let hits = approx(reads - misses) / approx(reads);
+            finish.reported.insert(HIT_RATE.to_owned(), hits);
+        }
+        match server_cpu {
+            Ok(used) => {
+                let each = used / approx(self.ops.max(1));
+                finish.reported.insert(SERVER_CPU.to_owned(), each);
+            }
+            Err(why) => {
+                finish.missing.insert(SERVER_CPU.to_owned(), why);
+            }
+        }
+        Ok(finish)
+    }
+}
