@@ -198,6 +198,7 @@ impl Workload for Kv {
             allocates: false,
             // The server names its version in the notes.
             implementation: None,
+            without: &[],
         }))
     }
 
