@@ -18,6 +18,9 @@ pub const LAT: &str = "lat";
 /// when an operation could have started to when it did.
 pub const LATE: &str = "late";
 
+/// The name under which such a workload records how long operations waited before they began, for whatever reason.
+pub const LAG: &str = "lag";
+
 /// Buckets to the factor of two, as a power of two: 128.
 const PER_OCTAVE_BITS: u32 = 7;
 

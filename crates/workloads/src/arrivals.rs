@@ -3,15 +3,18 @@
 //! A schedule does not care for what it asks: work arrives when it arrives, and waits where whoever does it is busy.
 //! That wait belongs to its latency, which is why that counts from the intended start. Source: Schroeder, Wierman,
 //! Harchol-Balter, "Open versus closed", NSDI 2006. How late the program itself was, which had nothing else to do, is
-//! recorded beside ([`LATE`]).
+//! recorded beside ([`LATE`]). Where several share a [`Queue`], whoever is free takes the next arrival, so that none
+//! waits while somebody has nothing to do.
 
 use model::job::Arrivals;
-use model::latency::LATE;
+use model::latency::{LAG, LATE};
 use model::num::{approx, round_to_u64};
-use model::params::Params;
+use model::params::{ParamValue, Params};
 use model::rng::Rng;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Stat};
 use model::units::Unit;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The parameter that asks for arrivals.
 pub(crate) const RATE: ParamDef = ParamDef {
@@ -45,9 +48,28 @@ pub(crate) const LATE_MEAN: MetricDef = MetricDef {
           or from the end of the event before it where that was later, to its start.",
 };
 
-/// Whether these parameters ask for arrivals.
+const LAG_DOC: &str = "With a rate, from the arrival of an event to its start, whether a free connection or this \
+                       program was waited for: a part of its latency.";
+
+/// How long events waited before they began.
+pub(crate) const LAG_MEAN: MetricDef = MetricDef::time(
+    "lag_ns_mean",
+    MetricClass::LatencyTail,
+    How::Of(LAG, Stat::Mean),
+    LAG_DOC,
+);
+
+/// The longest of these waits.
+pub(crate) const LAG_MAX: MetricDef = MetricDef::time(
+    "lag_ns_max",
+    MetricClass::LatencyExtreme,
+    How::Of(LAG, Stat::Longest),
+    LAG_DOC,
+);
+
+/// Whether these parameters ask for arrivals; those of a workload that knows none do not.
 pub(crate) fn asked(params: &Params) -> bool {
-    params.count(RATE.name) > 0
+    matches!(params.get(RATE.name), Some(ParamValue::Count(rate)) if *rate > 0)
 }
 
 /// The schedule of one of `parts` that share the rate; `None` where none is asked for. Those at equal distances arrive
@@ -124,6 +146,92 @@ impl Schedule {
     }
 }
 
+/// A schedule whose arrivals are taken in their order by whoever is free, and which may be replaced by another one.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// How often it was replaced.
+    step: AtomicU32,
+    /// `None` where nobody waits for an arrival: the next is always now.
+    schedule: Mutex<Option<Schedule>>,
+}
+
+/// An arrival that somebody has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// When it is.
+    pub(crate) due: u64,
+    step: u32,
+}
+
+/// Arrivals that still wait are gone through one by one up to so many; of more, each stands for several.
+const WAITING_EXACT: f64 = 1e6;
+
+impl Queue {
+    /// A queue with this schedule.
+    pub(crate) fn new(schedule: Option<Schedule>) -> Self {
+        Self(Arc::new(Shared {
+            step: AtomicU32::new(0),
+            schedule: Mutex::new(schedule),
+        }))
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Option<Schedule>) -> T) -> T {
+        // Nobody leaves it half done.
+        let schedule = self.0.schedule.lock();
+        look(&mut schedule.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The next arrival, which is the caller's from now on.
+    pub(crate) fn take(&self, now: u64) -> Taken {
+        self.with(|schedule| {
+            let due = schedule.as_mut().map_or(now, |schedule| {
+                let due = schedule.due(now);
+                schedule.advance(1.0);
+                due
+            });
+            let step = self.0.step.load(Ordering::Acquire);
+            Taken { due, step }
+        })
+    }
+
+    /// Whether it is of the schedule that holds.
+    pub(crate) fn has(&self, taken: &Taken) -> bool {
+        self.0.step.load(Ordering::Acquire) == taken.step
+    }
+
+    /// Another schedule from now on. What was taken of the one before is void.
+    pub(crate) fn replace(&self, next: Option<Schedule>) {
+        self.with(|schedule| {
+            *schedule = next;
+            self.0.step.fetch_add(1, Ordering::AcqRel);
+        });
+    }
+
+    /// What must be said where what has arrived by `now` was not kept up with.
+    pub(crate) fn behind(&self, now: u64) -> Option<String> {
+        self.with(|schedule| schedule.as_ref()?.behind(now))
+    }
+
+    /// Takes all that has arrived by `now`: tells since when it waits, and of how many that is said.
+    pub(crate) fn drain(&self, now: u64, mut tell: impl FnMut(u64, u64)) {
+        self.with(|schedule| {
+            let Some(schedule) = schedule else { return };
+            let (Some(start), gap) = (schedule.start, schedule.gap_ns) else {
+                return;
+            };
+            let waiting = (approx(now.saturating_sub(start)) - schedule.next) / gap;
+            let each = (waiting / WAITING_EXACT).ceil().max(1.0);
+            while schedule.due(now) <= now {
+                tell(schedule.due(now), round_to_u64(each));
+                schedule.advance(each);
+            }
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +256,41 @@ mod tests {
             due - 1_000
         };
         (0..count).map(one).collect()
+    }
+
+    #[test]
+    fn arrivals_of_a_queue_are_taken_once_and_in_order_and_what_waits_is_told() {
+        let of = |per_s| Some(Schedule::new(per_s, Arrivals::Linear, 1));
+        let queue = Queue::new(of(1000.0));
+        let other = queue.clone();
+        let due = [queue.take(5), other.take(5), queue.take(9_000_000)].map(|taken| taken.due);
+        assert_eq!(due, [5, 1_000_005, 2_000_005]);
+        let (mut waited, mut all) = (Vec::new(), 0);
+        queue.drain(5_000_004, |since, count| {
+            waited.push(since);
+            all += count;
+        });
+        assert_eq!((waited, all), (vec![3_000_005, 4_000_005], 2));
+        // What was taken before another schedule began is void.
+        let before = queue.take(6_000_000);
+        queue.replace(of(10.0));
+        assert!(!queue.has(&before) && queue.has(&queue.take(7_000_000)));
+        assert_eq!(queue.take(7_000_001).due, 107_000_000);
+        queue.replace(None);
+        assert_eq!([queue.take(7).due, queue.take(9).due], [7, 9]);
+    }
+
+    #[test]
+    fn a_queue_of_millions_is_told_in_little_time() {
+        let queue = Queue::new(Some(Schedule::new(1e8, Arrivals::Poisson, 1)));
+        queue.take(0);
+        let (mut times, mut all) = (0_u64, 0);
+        queue.drain(1_000_000_000, |_, count| {
+            times += 1;
+            all += count;
+        });
+        assert!(times < 1_100_000, "{times}");
+        assert!((approx(all) / 1e8 - 1.0).abs() < 0.01, "{all}");
     }
 
     fn params(rate: &str, arrivals: &str) -> Params {

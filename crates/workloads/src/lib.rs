@@ -3,11 +3,13 @@
 use engine::workload::Workload;
 
 mod arrivals;
+mod bracket;
 mod cpu;
 pub mod db;
 mod first_write;
 pub mod fs;
 mod memory;
+mod open_loop;
 mod os;
 pub mod profiles;
 mod selftest;
@@ -30,6 +32,7 @@ pub static ALL: &[&dyn Workload] = &[
     &cpu::SYSBENCH_CPU,
     &db::KV,
     &db::OLTP,
+    &db::SLO,
     &storage::FAMILIAR,
     &fs::BONNIE,
     &fs::BONNIE_FILES,

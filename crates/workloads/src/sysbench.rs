@@ -3,15 +3,16 @@
 //! Threads are never started or woken for a batch, because that would be part of the figure: they run from the first
 //! batch to the end, and the caller counts what all of them have done. A thread that ends early fails the round.
 
-use crate::arrivals::Schedule;
+use crate::arrivals::{Queue, Schedule};
+use crate::open_loop::{Open, Tally, locked};
 use engine::recorder::{Latencies, Recorder};
 use engine::workload::{Place, WorkError};
-use model::latency::{LAT, LATE};
+use model::latency::LAT;
 use model::params::Params;
 use model::spec::{Amount, How, MetricClass, MetricDef, ParamDef, ParamKind, Stat, Time};
 use model::units::Unit;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use sys::clock::monotonic;
 use sys::loops::around::Around;
 use sys::loops::failure::Failure;
@@ -160,6 +161,8 @@ pub(crate) struct Threads<E: Events> {
     clock: sys::clock::Clock,
     /// When this thread's events arrive, where they do by themselves.
     open: Option<Open>,
+    /// What was recorded of everybody's events that arrive by themselves.
+    tallies: Vec<Arc<Mutex<Tally>>>,
     /// The events of the others and their latencies, once they have ended.
     others: Vec<E>,
 }
@@ -174,17 +177,23 @@ impl<E: Events> Threads<E> {
         Self::start_at(place, make, timing, |_| None)
     }
 
-    /// The same where the events of each thread, which have one part and are timed with our own clock, arrive by
-    /// themselves.
+    /// The same where the events of each thread, which have one part, arrive by themselves in a queue, and are timed
+    /// from then on with our own clock whatever `timing` says.
     pub(crate) fn start_at(
         place: &Place,
         mut make: impl FnMut(u32) -> E,
         timing: Timing,
-        schedule: impl Fn(u32) -> Option<Schedule>,
+        queue: impl Fn(u32) -> Option<Queue>,
     ) -> Result<Self, WorkError> {
         let clock = place.clock();
-        let own_schedule = schedule(0);
-        if own_schedule.is_some() {
+        let mut tallies = Vec::new();
+        let mut open = |index: u32| {
+            let open = Open::new(queue(index)?);
+            tallies.push(open.tally());
+            Some(open)
+        };
+        let own_open = open(0);
+        if own_open.is_some() {
             // Threads take it over from the one that starts them.
             sys::clock::sleep_exactly();
         }
@@ -198,7 +207,7 @@ impl<E: Events> Threads<E> {
             let events = make(index);
             let recorder = recorder();
             let around = around.clone();
-            let open = schedule(index).map(Open::new);
+            let open = open(index);
             move |member: &Member| match open {
                 None => run(member, events, recorder, around.as_deref(), clock),
                 Some(open) => run_open(member, events, open),
@@ -206,8 +215,9 @@ impl<E: Events> Threads<E> {
         });
         // A library that knows of one thread alone leaves the atomic instructions of its mutexes away; the threads of
         // the original are never alone.
+        let works: Vec<_> = works.collect();
         sys::loops::team::second_thread()
-            .and_then(|()| Team::start(works.collect()))
+            .and_then(|()| Team::start(works))
             .map_err(|error| WorkError::failed("start", "a thread", error))
             .map(|team| Self {
                 me: team.me(),
@@ -218,7 +228,8 @@ impl<E: Events> Threads<E> {
                 seen: 0,
                 began: None,
                 clock,
-                open: own_schedule.map(Open::new),
+                open: own_open,
+                tallies,
                 others: Vec::new(),
             })
     }
@@ -290,22 +301,71 @@ impl<E: Events> Threads<E> {
     /// Forgets the latencies of the warm-up.
     pub(crate) fn measured_part_begins(&mut self) {
         self.recorder.clear();
-        if let Some(open) = &mut self.open {
-            open.clear();
-        }
+        self.forget();
         self.team.next_part();
         self.seen = self.team.done();
     }
 
-    /// Ends the other threads and takes over their events and latencies.
+    /// Forgets what was recorded of events that arrive by themselves.
+    pub(crate) fn forget(&self) {
+        for tally in &self.tallies {
+            locked(tally).clear();
+        }
+    }
+
+    /// From now on the events of all threads, which share one queue, arrive by this schedule, or one after the other;
+    /// those that take longer than the limit are counted apart.
+    pub(crate) fn replace(&self, schedule: Option<Schedule>, limit_ns: u64) {
+        if let Some(open) = &self.open {
+            open.queue.replace(schedule);
+        }
+        for tally in &self.tallies {
+            let mut tally = locked(tally);
+            tally.clear();
+            tally.limit_ns = limit_ns;
+        }
+    }
+
+    /// Events that ended since the last of both, and those of them that took longer than the limit.
+    pub(crate) fn counted(&self) -> (u64, u64) {
+        let both = self.tallies.iter().map(|tally| {
+            let tally = locked(tally);
+            (tally.all, tally.beyond)
+        });
+        both.fold((0, 0), |sum, both| (sum.0 + both.0, sum.1 + both.1))
+    }
+
+    /// What was recorded of them.
+    pub(crate) fn tally(&self) -> Tally {
+        let mut all = Tally::default();
+        for tally in &self.tallies {
+            all.absorb(&locked(tally));
+        }
+        all
+    }
+
+    /// Whether more arrives than is done.
+    pub(crate) fn is_behind(&self) -> bool {
+        let now = monotonic();
+        let open = self.open.as_ref();
+        open.is_some_and(|open| open.queue.behind(now).is_some())
+    }
+
+    /// Ends the other threads and takes over their events and latencies. What has arrived by now and could not begin is
+    /// recorded with what it has waited.
     pub(crate) fn end(&mut self) -> Result<(), WorkError> {
+        let now = monotonic();
+        if let Some(open) = &mut self.open {
+            open.behind = open.queue.behind(now);
+            open.give_up(now);
+        }
         for (events, recorder, open, failure) in self.team.end() {
             if let Some(failure) = failure {
                 return Err(failed(&events, &failure));
             }
             self.recorder.absorb(&recorder);
-            if let (Some(own), Some(other)) = (&mut self.open, open) {
-                own.absorb(&other);
+            if let Some(mut open) = open {
+                open.give_up(now);
             }
             self.others.push(events);
         }
@@ -314,10 +374,11 @@ impl<E: Events> Threads<E> {
             .map_err(|failure| failed(&self.own, &failure))
     }
 
-    /// What must be said of events that arrive by themselves.
+    /// What must be said of events that arrive by themselves, after the end.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let open = self.open.iter();
-        open.filter_map(|open| open.schedule.behind(open.free_since))
+        self.open
+            .iter()
+            .filter_map(|open| open.behind.clone())
             .collect()
     }
 
@@ -330,89 +391,21 @@ impl<E: Events> Threads<E> {
     pub(crate) fn latencies(&self) -> BTreeMap<String, Latencies> {
         match &self.open {
             None => self.recorder.named(),
-            Some(open) => open.named(),
+            Some(_) => self.tally().named(),
         }
-    }
-}
-
-/// Events of one thread that arrive by themselves.
-struct Open {
-    schedule: Schedule,
-    /// When the thread last had nothing to do.
-    free_since: u64,
-    /// From the arrival to the end.
-    lat: Latencies,
-    late: Latencies,
-}
-
-/// A thread that waits for an event hears of the end after so long, in nanoseconds.
-const LOOK_NS: u64 = 10_000_000;
-
-impl Open {
-    fn new(schedule: Schedule) -> Self {
-        Self {
-            schedule,
-            free_since: 0,
-            lat: Latencies::default(),
-            late: Latencies::default(),
-        }
-    }
-
-    /// Waits a while for the next event and runs it; false where it has not arrived yet.
-    fn one<E: Events>(&mut self, events: &mut E) -> Result<bool, Failure> {
-        let now = monotonic();
-        let due = self.schedule.due(now);
-        if due > now {
-            sys::clock::sleep_until(due.min(now + LOOK_NS));
-            if due > now + LOOK_NS {
-                return Ok(false);
-            }
-        }
-        let start = monotonic();
-        let could = due.max(self.free_since);
-        self.late.record(start.saturating_sub(could), 1);
-        self.schedule.advance(1.0);
-        events.event()?;
-        self.free_since = monotonic();
-        self.lat.record(self.free_since.saturating_sub(due), 1);
-        Ok(true)
-    }
-
-    fn clear(&mut self) {
-        self.lat.clear();
-        self.late.clear();
-    }
-
-    fn absorb(&mut self, other: &Self) {
-        self.lat.absorb(&other.lat);
-        self.late.absorb(&other.late);
-    }
-
-    fn named(&self) -> BTreeMap<String, Latencies> {
-        [(LAT, &self.lat), (LATE, &self.late)]
-            .map(|(name, latencies)| (name.to_owned(), latencies.clone()))
-            .into()
     }
 }
 
 fn run_open<E: Events>(member: &Member, mut events: E, mut open: Open) -> Outcome<E> {
     member.wait();
-    let mut part = member.part();
     while !member.stopped() {
         match open.one(&mut events) {
-            Ok(true) => member.add(1),
-            Ok(false) => {}
+            Ok(is_done) => member.add(u64::from(is_done)),
             Err(failure) => return (events, Recorder::off(), Some(open), Some(failure)),
         }
-        let now = member.part();
-        if now != part {
-            if !member.stopped() {
-                open.clear();
-            }
-            part = now;
-        }
     }
-    (events, Recorder::off(), Some(open), None)
+    let failure = events.end().err();
+    (events, Recorder::off(), Some(open), failure)
 }
 
 /// One part of an event, and its latency where it was the last.

@@ -32,6 +32,7 @@ mod lost;
 mod mariadb;
 mod memory;
 mod offers;
+mod open_loop;
 mod owned;
 mod postgres;
 mod postgres_away;

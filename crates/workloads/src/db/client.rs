@@ -2,21 +2,35 @@
 
 use super::mix::{Mix, Step};
 use super::rows::Rows;
+use super::search::Limit;
 use super::session::{RETRIES_MAX, Session, SessionError};
 use super::statement::{Answer, Statement};
 use super::text::{C_BYTES, PAD_BYTES, Text};
 use crate::sysbench::Events;
 use model::rng::Rng;
+use model::units::Nanos;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::clock::{monotonic, sleep};
 use sys::loops::failure::Failure;
 
+/// How one transaction follows the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Course {
+    /// Each client begins the next one when its last has ended.
+    Closed,
+    /// So many a second arrive by themselves.
+    Open(u64),
+    /// A rate is searched that keeps the limit; each is tried for this time at least.
+    Search(Limit, Nanos),
+}
+
 /// What decides the course of a test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     pub(super) mix: &'static Mix,
+    pub(super) course: Course,
     pub(super) rows: Rows,
     pub(super) tables: u32,
     /// Rows of each table when it was made.

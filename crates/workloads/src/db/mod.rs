@@ -19,8 +19,10 @@ mod party;
 mod password_file;
 mod postgres;
 mod rows;
+mod search;
 mod server;
 mod session;
+mod slo;
 mod spec;
 mod sqlite;
 mod statement;
@@ -31,6 +33,7 @@ mod under;
 pub(crate) use kv::KV;
 pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
+pub(crate) use slo::SLO;
 
 use engine::consent::Permits;
 use engine::workload::WorkError;
@@ -47,5 +50,7 @@ pub fn facts(address: &Path, permits: &Permits) -> Result<Vec<ServerFact>, WorkE
     }
 }
 
+#[cfg(test)]
+mod open_tests;
 #[cfg(test)]
 mod tests;

@@ -4,18 +4,20 @@
 //! On SQLite each round works on a copy of tables that were made once. On a server there is one set of tables, which is
 //! made anew where a round before has changed it and it is small.
 
-use super::client::{Changes, Client, Counts, Setting, Shared};
+use super::client::{Changes, Client, Counts, Course, Setting, Shared};
 use super::engines::Engine;
 use super::mix::Mix;
 use super::mysql::Mysql;
 use super::postgres::Postgres;
 use super::rows::Rows;
+use super::search::Search;
 use super::server::{self, Driver, Server};
 use super::session::{RETRIES_MAX, Session};
-use super::spec::{SERVER_CPU, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
+use super::spec::{OF_ARRIVALS, SERVER_CPU, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
 use super::sqlite::Sqlite;
 use super::tables::{self, Held, Tables};
 use super::under::{OfFile, OfServer, Under};
+use crate::arrivals::{self, Queue, Schedule};
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
 use engine::recorder::Recorder;
@@ -26,6 +28,7 @@ use engine::workload::{
 use model::ground::{Ground, GroundKind};
 use model::headline::{Headline, Topic};
 use model::host::HostFacts;
+use model::job::Arrivals;
 use model::named::NamedKind;
 use model::num::approx;
 use model::params::Params;
@@ -92,10 +95,12 @@ impl Workload for Oltp {
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
         let writes = Mix::of(params.text("mix")).writes();
+        let open = arrivals::asked(params);
         let metrics = SPEC.metrics.iter();
         // Readers of a database with a write-ahead log wait for nobody.
         metrics
             .filter(|metric| writes || metric.quantity != "retries_per_transaction")
+            .filter(|metric| open || !OF_ARRIVALS.contains(&metric.quantity))
             .collect()
     }
 
@@ -220,11 +225,29 @@ impl Workload for Oltp {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        let course = if arrivals::asked(params) {
+            Course::Open(params.count(arrivals::RATE.name))
+        } else {
+            Course::Closed
+        };
+        self.begin(params, place, course)
+    }
+}
+
+impl Oltp {
+    /// Sets up a round that goes like this.
+    pub(super) fn begin(
+        &self,
+        params: &Params,
+        place: &Place,
+        course: Course,
+    ) -> Result<Box<dyn Body>, WorkError> {
         self.check_params(params)?;
         let tables = Tables::of(params);
         let mix = Mix::of(params.text("mix"));
         let setting = Setting {
             mix,
+            course,
             rows: Rows::new(tables.choice, tables.size),
             tables: tables.number,
             table_size: tables.size,
@@ -301,6 +324,8 @@ struct Testing<S: Session> {
     shared: Arc<Shared>,
     mix: &'static Mix,
     under: Under,
+    /// Where a rate is searched.
+    search: Option<Search>,
     /// When the measured part began.
     began: Seen,
     /// Transactions of the measured part.
@@ -327,12 +352,26 @@ impl<S: Session> Testing<S> {
                 (place.seed, number),
             )
         };
+        let (queue, search) = match setting.course {
+            Course::Closed => (None, None),
+            Course::Open(per_s) => {
+                let schedule = Schedule::new(approx(per_s), Arrivals::Poisson, place.seed);
+                (Some(Queue::new(Some(schedule))), None)
+            }
+            Course::Search(limit, time) => {
+                let search = Search::new(limit, time, place.seed);
+                (Some(Queue::new(None)), Some(search))
+            }
+        };
+        // What arrives is timed by the queue.
+        let timing = queue.as_ref().map_or(Timing::Own, |_| Timing::Off);
         Ok(Self {
-            threads: Threads::start(place, make, Timing::Own)?,
+            threads: Threads::start_at(place, make, timing, |_| queue.clone())?,
             counts,
             shared,
             mix: setting.mix,
             under,
+            search,
             began: Seen::default(),
             ops: 0,
         })
@@ -357,7 +396,13 @@ impl<S: Session> Testing<S> {
 }
 
 impl<S: Session> Body for Testing<S> {
+    /// With a search an operation is a rate that is tried.
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        if let Some(mut search) = self.search.take() {
+            let done = search.steps(ops, &mut self.threads);
+            self.search = Some(search);
+            return done.map_err(|error| self.told(error));
+        }
         let done = self.threads.batch(ops).map_err(|error| self.told(error))?;
         self.ops += done;
         Ok(done)
@@ -395,10 +440,15 @@ impl<S: Session> Body for Testing<S> {
             latencies: self.threads.latencies(),
             notes: unusual::<S>(&retries, committed)
                 .chain(self.under.notes())
+                .chain(self.threads.notes())
                 .collect(),
             party: self.under.party(),
             ..Finish::default()
         };
+        if let Some(search) = &self.search {
+            search.report(&mut finish);
+            return Ok(finish);
+        }
         match server_cpu {
             Some(Ok(used)) => {
                 let each = used / approx(self.ops.max(1));

@@ -2,6 +2,7 @@
 
 use super::mix::Mix;
 use super::rows::Choice;
+use crate::arrivals::{self, LAG_MAX, LAG_MEAN, LATE_MEAN};
 use crate::sysbench::{LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95};
 use model::latency::LAT;
 use model::spec::{
@@ -49,6 +50,21 @@ const LAT_P99: MetricDef = MetricDef::time(
     "99 % of the events of all copies took no longer.",
 );
 
+const LAT_P999: MetricDef = MetricDef::time(
+    "lat_ns_p999",
+    MetricClass::LatencyExtreme,
+    How::Of(LAT, Stat::Quantile(0.999)),
+    "With a rate: 99.9 % of the events of all copies took no longer.",
+);
+
+/// What only events that arrive by themselves have.
+pub(super) const OF_ARRIVALS: [&str; 4] = [
+    LAT_P999.quantity,
+    LAG_MEAN.quantity,
+    LAG_MAX.quantity,
+    LATE_MEAN.quantity,
+];
+
 const RETRIES: MetricDef = MetricDef {
     better: Better::Lower,
     ..MetricDef::rate(
@@ -60,6 +76,55 @@ const RETRIES: MetricDef = MetricDef {
          was taken, or a server told a deadlock, a row of that number, a serialization failure or a wait that was \
          too long. Each is followed by a wait of up to 0.1 ms, then up to twice as long each time, up to 10 ms.",
     )
+};
+
+pub(super) const MIX: ParamDef = ParamDef {
+    name: "mix",
+    kind: ParamKind::Choice(&Mix::WORDS),
+    default: "read_write",
+    doc: "What a transaction is made of: sysbench's script `oltp_MIX`, with its numbers of statements.",
+};
+
+pub(super) const TABLES: ParamDef = ParamDef {
+    name: "tables",
+    kind: ParamKind::Count { min: 1, max: 100 },
+    default: "1",
+    doc: "How many tables (`--tables`); each group of statements takes one at random.",
+};
+
+pub(super) const TABLE_SIZE: ParamDef = ParamDef {
+    name: "table_size",
+    kind: ParamKind::Count {
+        min: 1,
+        max: 10_000_000,
+    },
+    default: "10000",
+    doc: "Rows of each table (`--table_size`); 10,000 take 2.3 MiB.",
+};
+
+pub(super) const RANGE_SIZE: ParamDef = ParamDef {
+    name: "range_size",
+    kind: ParamKind::Count {
+        min: 1,
+        max: 100_000,
+    },
+    default: "100",
+    doc: "Rows of a range (`--range_size`).",
+};
+
+pub(super) const ROWS: ParamDef = ParamDef {
+    name: "rows",
+    kind: ParamKind::Choice(&Choice::WORDS),
+    default: "special",
+    doc: "How rows are chosen (`--rand-type`): three of four picks evenly from 0.75 % of the table in its \
+          middle and the rest near it, or evenly from all of it.",
+};
+
+pub(super) const SYNCHRONOUS_PARAM: ParamDef = ParamDef {
+    name: "synchronous",
+    kind: ParamKind::Choice(&SYNCHRONOUS),
+    default: "FULL",
+    doc: "How durable a commit is: FULL syncs the log at each, NORMAL only when the log is copied back.",
 };
 
 pub(super) static SPEC: Spec = Spec {
@@ -81,57 +146,24 @@ pub(super) static SPEC: Spec = Spec {
           a server. One connection writes at a time, whichever rows it writes: more copies show how those \
           that wait get along, not how a server shares locks. The tables are small and stay in memory, so that reads \
           ask the CPU and commits the disk's flush. Rows are chosen as sysbench 1.0 does (`special`) or evenly \
-          (`uniform`, as 1.1).",
+          (`uniform`, as 1.1).\n\n\
+          With `rate` transactions arrive by themselves, at random as from many independent users, whether the ones \
+          before are done or not (`--rate`); whichever connection is free takes the next one, and a latency counts \
+          from the arrival. A database that stands still for a second shows in all that arrived meanwhile.",
     params: &[
-        ParamDef {
-            name: "mix",
-            kind: ParamKind::Choice(&Mix::WORDS),
-            default: "read_write",
-            doc: "What a transaction is made of: sysbench's script `oltp_MIX`, with its numbers of statements.",
-        },
-        ParamDef {
-            name: "tables",
-            kind: ParamKind::Count { min: 1, max: 100 },
-            default: "1",
-            doc: "How many tables (`--tables`); each group of statements takes one at random.",
-        },
-        ParamDef {
-            name: "table_size",
-            kind: ParamKind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
-            default: "10000",
-            doc: "Rows of each table (`--table_size`); 10,000 take 2.3 MiB.",
-        },
-        ParamDef {
-            name: "range_size",
-            kind: ParamKind::Count {
-                min: 1,
-                max: 100_000,
-            },
-            default: "100",
-            doc: "Rows of a range (`--range_size`).",
-        },
-        ParamDef {
-            name: "rows",
-            kind: ParamKind::Choice(&Choice::WORDS),
-            default: "special",
-            doc: "How rows are chosen (`--rand-type`): three of four picks evenly from 0.75 % of the table in its \
-                  middle and the rest near it, or evenly from all of it.",
-        },
-        ParamDef {
-            name: "synchronous",
-            kind: ParamKind::Choice(&SYNCHRONOUS),
-            default: "FULL",
-            doc: "How durable a commit is: FULL syncs the log at each, NORMAL only when the log is copied back.",
-        },
+        MIX,
+        TABLES,
+        TABLE_SIZE,
+        RANGE_SIZE,
+        ROWS,
+        SYNCHRONOUS_PARAM,
         ParamDef {
             name: "time",
             kind: ParamKind::Duration,
             default: "1s",
             doc: "How long a round measures, half a second or more (`--time`, which is 10 s there).",
         },
+        arrivals::RATE,
     ],
     metrics: &[
         MetricDef::rate(
@@ -156,7 +188,11 @@ pub(super) static SPEC: Spec = Spec {
         LAT_MIN,
         LAT_P95,
         LAT_P99,
+        LAT_P999,
         LAT_MAX,
+        LAG_MEAN,
+        LAG_MAX,
+        LATE_MEAN,
         RETRIES,
     ],
     tests: &[

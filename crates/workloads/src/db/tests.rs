@@ -1,6 +1,6 @@
 //! The test on small tables: every mix, what is counted and checked, refusals, and the tables.
 
-use super::client::{Client, Counts, Setting, Shared};
+use super::client::{Client, Counts, Course, Setting, Shared};
 use super::mix::Mix;
 use super::oltp::OLTP;
 use super::rows::{Choice, Rows};
@@ -36,7 +36,7 @@ pub(super) fn database(params: &Params) -> (TempDir, Place, PathBuf) {
     (root, place, path)
 }
 
-fn made(params: &Params, copies: u32) -> (TempDir, Place) {
+pub(super) fn made(params: &Params, copies: u32) -> (TempDir, Place) {
     let (root, mut place) = place();
     place.copies = copies;
     assert!(send(ErrandKind::Make, params, &place).unwrap().holds);
@@ -107,6 +107,7 @@ fn client(path: &Path, word: &str) -> (Client<Sqlite>, Arc<Counts>) {
     };
     let setting = Setting {
         mix: Mix::of(word),
+        course: Course::Closed,
         rows: Rows::new(Choice::Uniform, 1000),
         tables: 1,
         table_size: 1000,

@@ -4,7 +4,7 @@
 //! Events that would take longer than a round can last are refused before they begin.
 
 use super::cpus_at_once;
-use crate::arrivals::{self, LATE_MEAN};
+use crate::arrivals::{self, LATE_MEAN, Queue};
 use crate::sysbench::{
     Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, Timing, VERSION, events_per_cpu_s,
     events_per_s,
@@ -149,7 +149,8 @@ impl Workload for ThreadsTest {
         };
         Ok(Box::new(Yielding {
             threads: Threads::start_at(place, make, Timing::Own, |part| {
-                arrivals::share(params, (part, place.copies), place.seed)
+                let own = arrivals::share(params, (part, place.copies), place.seed);
+                own.map(|schedule| Queue::new(Some(schedule)))
             })?,
             locks: Arc::clone(&locks),
             turns,
@@ -286,7 +287,8 @@ mod tests {
         let end = sys::clock::monotonic();
         let finish = body.finish().unwrap();
         let latencies = finish.latencies;
-        assert_eq!(latencies["lat"].count(), latencies["late"].count());
+        // What still waits at the end was not late yet.
+        assert!(latencies["lat"].count() >= latencies["late"].count());
         if rate >= 20_000 {
             let longest = latencies["lat"].pairs().pop().unwrap().0;
             assert!(

@@ -2,13 +2,13 @@
 
 use super::set::Set;
 use super::tally::Tally;
-use crate::arrivals::Schedule;
+use crate::arrivals::{Queue, Schedule};
 use model::fileset::FileTask;
 use model::num::approx;
 use model::rng::Rng;
 use std::cmp::Ordering as CmpOrdering;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// A task while it goes on.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Doing {
     /// The next file or directory in order, for all threads.
     pub(super) cursor: AtomicU64,
     /// When operations arrive; taken in their order by whichever thread is free.
-    schedule: Option<Mutex<Schedule>>,
+    schedule: Option<Queue>,
     /// What each of its threads counts.
     pub(super) tallies: Vec<Arc<Tally>>,
     /// It has nothing left to do.
@@ -31,7 +31,7 @@ impl Doing {
     pub(super) fn new(task: &FileTask, set: &Arc<Set>, target: &Arc<Set>, seed: u64) -> Self {
         let schedule = task.rate.map(|rate| {
             let seed = Rng::stream(seed, 83).next();
-            Mutex::new(Schedule::new(rate, task.arrivals, seed))
+            Queue::new(Some(Schedule::new(rate, task.arrivals, seed)))
         });
         Self {
             task: task.clone(),
@@ -46,19 +46,12 @@ impl Doing {
 
     /// When the next operation arrives, which is the caller's from now on; `None` where they do not arrive.
     pub(super) fn arrival(&self, now: u64) -> Option<u64> {
-        let schedule = self.schedule.as_ref()?;
-        // Nobody leaves it half done.
-        let mut schedule = schedule.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = schedule.due(now);
-        schedule.advance(1.0);
-        Some(due)
+        Some(self.schedule.as_ref()?.take(now).due)
     }
 
     /// What must be said of arrivals at the end.
     pub(super) fn behind(&self, now: u64) -> Option<String> {
-        let schedule = self.schedule.as_ref()?;
-        let schedule = schedule.lock().unwrap_or_else(PoisonError::into_inner);
-        schedule.behind(now)
+        self.schedule.as_ref()?.behind(now)
     }
 
     /// Operations that were asked for and done.

@@ -2,6 +2,7 @@
 //! last depth that kept it and the first that did not. Each depth is judged over a window of its own, in which only
 //! operations count that began in it.
 
+use crate::bracket::Bracket;
 use model::job::LatencyTarget;
 use model::num::approx;
 
@@ -14,17 +15,10 @@ pub(super) struct Search {
     window: u64,
     share: f64,
     goes_on: bool,
-    /// The depth being judged, and the largest there is.
-    depth: u32,
-    most: u32,
-    /// The largest depth that kept the latency; 0 for none yet.
-    good: u32,
-    /// The smallest that did not.
-    bad: Option<u32>,
+    depths: Bracket,
     began: u64,
     kept: u64,
     all: u64,
-    found: bool,
 }
 
 impl Search {
@@ -35,26 +29,22 @@ impl Search {
             window,
             share: target.percentile / 100.0,
             goes_on: target.run,
-            depth: 1,
-            most,
-            good: 0,
-            bad: None,
+            depths: Bracket::new(1, (1, most), 0.0),
             began: 0,
             kept: 0,
             all: 0,
-            found: false,
         }
     }
 
     /// The depth to work at.
     #[inline]
     pub(super) const fn depth(&self) -> u32 {
-        self.depth
+        self.depths.at()
     }
 
     /// The depth that was found; `None` while the search goes on, and where not even 1 keeps the latency.
     pub(super) fn result(&self) -> Option<u32> {
-        (self.found && self.good > 0).then_some(self.good)
+        self.depths.good().filter(|_| self.depths.is_over())
     }
 
     /// The measured time begins.
@@ -81,30 +71,14 @@ impl Search {
             return false;
         }
         let keeps = approx(self.kept) >= self.share * approx(self.all);
-        if self.found {
+        if !self.depths.is_over() {
+            self.depths.judged(keeps);
+        } else if !keeps {
             // Going on: what was found must hold, or is searched for again below.
-            if !keeps {
-                (self.bad, self.good, self.found) = (Some(self.depth), 0, false);
-            }
-        } else if keeps {
-            self.good = self.depth;
-        } else {
-            self.bad = Some(self.depth);
+            self.depths.lost();
         }
-        self.choose();
         self.begin(now);
-        self.found && !self.goes_on
-    }
-
-    fn choose(&mut self) {
-        let next = match self.bad {
-            _ if self.found => return,
-            None => self.good.saturating_mul(2).clamp(1, self.most),
-            Some(bad) => u32::midpoint(self.good, bad).max(1),
-        };
-        let nothing_below = self.bad == Some(1);
-        self.found = next == self.good || nothing_below;
-        self.depth = if nothing_below { 1 } else { next };
+        self.depths.is_over() && !self.goes_on
     }
 }
 
