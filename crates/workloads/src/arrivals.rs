@@ -48,6 +48,9 @@ pub(crate) const LATE_MEAN: MetricDef = MetricDef {
           or from the end of the event before it where that was later, to its start.",
 };
 
+/// What only events that arrive by themselves have.
+pub(crate) const OF_ARRIVALS: [&str; 3] = [LAG_MEAN.quantity, LAG_MAX.quantity, LATE_MEAN.quantity];
+
 const LAG_DOC: &str = "With a rate, from the arrival of an event to its start, whether a free connection or this \
                        program was waited for: a part of its latency.";
 

@@ -50,20 +50,12 @@ const LAT_P99: MetricDef = MetricDef::time(
     "99 % of the events of all copies took no longer.",
 );
 
-const LAT_P999: MetricDef = MetricDef::time(
+pub(super) const LAT_P999: MetricDef = MetricDef::time(
     "lat_ns_p999",
     MetricClass::LatencyExtreme,
     How::Of(LAT, Stat::Quantile(0.999)),
     "With a rate: 99.9 % of the events of all copies took no longer.",
 );
-
-/// What only events that arrive by themselves have.
-pub(super) const OF_ARRIVALS: [&str; 4] = [
-    LAT_P999.quantity,
-    LAG_MEAN.quantity,
-    LAG_MAX.quantity,
-    LATE_MEAN.quantity,
-];
 
 const RETRIES: MetricDef = MetricDef {
     better: Better::Lower,

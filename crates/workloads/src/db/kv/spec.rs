@@ -1,7 +1,7 @@
 //! What `db.kv` declares: parameters by the words of redis-benchmark and `memtier_benchmark`, and the figures.
 
 use super::keys::KEYS_MAX;
-use crate::arrivals::{LATE_MEAN, RATE};
+use crate::arrivals::{LAG_MAX, LAG_MEAN, LATE_MEAN, RATE};
 use crate::db::spec::SERVER_CPU;
 use crate::storage::{mean, p50, p99, p999};
 use crate::sysbench::LAT_MAX;
@@ -117,6 +117,8 @@ pub(super) static SPEC: Spec = Spec {
         p99("lat_ns_p99", LAT),
         p999("lat_ns_p999", LAT),
         LAT_MAX,
+        LAG_MEAN,
+        LAG_MAX,
         LATE_MEAN,
         MetricDef::rate(
             HIT_RATE,

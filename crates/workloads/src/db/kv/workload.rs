@@ -7,7 +7,7 @@ use super::client::{Client, Counts, Setting, Shared};
 use super::keys::{Keys, Values};
 use super::server::Server;
 use super::spec::{HIT_RATE, SPEC};
-use crate::arrivals::{LATE_MEAN, RATE, Schedule};
+use crate::arrivals::{OF_ARRIVALS, Queue, RATE, Schedule};
 use crate::db::engines::Engine;
 use crate::db::party::Party;
 use crate::db::spec::SERVER_CPU;
@@ -143,7 +143,7 @@ impl Workload for Kv {
         let reads = writes_of(params).is_ok_and(|(writes, of)| writes < of);
         let is_one = |metric: &&MetricDef| match metric.quantity {
             HIT_RATE => reads,
-            name if name == LATE_MEAN.quantity => is_open(params),
+            name if OF_ARRIVALS.contains(&name) => is_open(params),
             _ => true,
         };
         SPEC.metrics.iter().filter(is_one).collect()
@@ -318,16 +318,16 @@ impl Testing {
                 (place.seed, number),
             )
         };
-        let rate = approx(params.count(RATE.name)) / f64::from(copies);
-        let schedule = |part: u32| {
-            let seed = place.seed.wrapping_add(u64::from(part));
-            is_open(params).then(|| Schedule::new(rate, Arrivals::Poisson, seed))
-        };
+        let rate = approx(params.count(RATE.name));
+        let queue = is_open(params)
+            .then(|| Queue::new(Some(Schedule::new(rate, Arrivals::Poisson, place.seed))));
+        // What arrives is timed by the queue.
+        let timing = queue.as_ref().map_or(Timing::Own, |_| Timing::Off);
         let facts = server.facts()?;
         let party = Party::new(server.process(), server.is_here());
         let notes = facts.notes.into_iter().chain(party.note()).collect();
         Ok(Self {
-            threads: Threads::start_at(place, make, Timing::Own, schedule)?,
+            threads: Threads::start_at(place, make, timing, |_| queue.clone())?,
             counts,
             shared,
             setting,
