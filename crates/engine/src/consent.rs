@@ -135,7 +135,7 @@ pub enum Refusal {
     )]
     Unused(PathBuf),
     /// A server that no test works on.
-    #[error("use `{}`: no test of this run works on a database server\nhint: `kurabe run oltp` does, and `kurabe run kv` on Redis or Valkey", .0.display())]
+    #[error("use `{}`: no test of this run works on a database server\nhint: `kurabe run oltp` does, or `kv` on Redis", .0.display())]
     UnusedServer(PathBuf),
     /// Consent for something that the run does not touch: a slip of the hand.
     #[error("{option} `{word}`: no test of this run works on it")]
@@ -571,9 +571,9 @@ fn plain_file(found: &File, path: &Path, writes: bool) -> Result<Metadata, Refus
         return unfit("the kernel makes it up: it is no data on storage");
     }
     if writes && what.nlink() > 1 {
+        let names = what.nlink();
         let why = format!(
-            "it has {} names (hard links), and what is written under one is written under all",
-            what.nlink()
+            "it has {names} names (hard links), and what is written under one is written under all"
         );
         return Err(Refusal::unfit(path, why));
     }
@@ -583,9 +583,8 @@ fn plain_file(found: &File, path: &Path, writes: bool) -> Result<Metadata, Refus
 /// Whether a file could be made here at all. Below `/dev` a file is a slip of the hand: a device was meant.
 fn room_for_a_file(path: &Path) -> Result<(), Refusal> {
     let parent = path.parent().unwrap_or(path);
-    let real = parent
-        .canonicalize()
-        .map_err(Refusal::system("open directory", parent))?;
+    let real = parent.canonicalize();
+    let real = real.map_err(Refusal::system("open directory", parent))?;
     if real.starts_with("/dev") && !real.starts_with("/dev/shm") {
         return Err(Refusal::unfit(path, "there is no such device"));
     }

@@ -179,8 +179,8 @@ pub trait Workload: Sync {
         Err(WorkError::Failed(why))
     }
 
-    /// Looks whether what stands in for its own, such as a server, is there at this moment, in a worker process that does
-    /// nothing else; asked where a round failed. [`WorkError::Unsupported`] where waiting for it would not help.
+    /// Looks whether what stands in for its own, such as a server, is there at this moment, in a worker process that
+    /// does nothing else; asked where a round failed. [`WorkError::Unsupported`] where waiting for it would not help.
     fn reach(&self, _place: &Place) -> Result<(), WorkError> {
         Ok(())
     }

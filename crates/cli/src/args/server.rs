@@ -31,9 +31,9 @@ impl std::fmt::Debug for Unshown {
 #[derive(Clone, Default, ClapArgs)]
 pub(crate) struct ServerArgs {
     /// Let tests of databases work on this server of PostgreSQL, MySQL or MariaDB in place of SQLite, such as
-    /// `postgres://user@host:5432/db` or `mysql:///db?socket=/run/mysqld/mysqld.sock`, or on one of Redis or Valkey, such
-    /// as `redis://host:6379/0`; a password is read from ~/.pgpass, ~/.my.cnf or `REDISCLI_AUTH`, or with the address
-    /// from `KURABE_DB_URL`
+    /// `postgres://user@host:5432/db` or `mysql:///db?socket=/run/mysqld/mysqld.sock`, or on one of Redis or Valkey,
+    /// such as `redis://host:6379/0`; a password is read from ~/.pgpass, ~/.my.cnf or `REDISCLI_AUTH`, or with the
+    /// address from `KURABE_DB_URL`
     // Not parsed by clap, which would print a refused value with the password in it.
     #[arg(help_heading = "What and where", long, value_name = "URL")]
     pub(crate) db: Option<OsString>,

@@ -1,8 +1,8 @@
 //! What a side works on and the run has not made, such as a server: after a round that failed it is asked whether it is
 //! still there, and waited for where it is not.
 //!
-//! Who waits is told so, and not for longer than a bound: the cases that need it are given up then, with the reason. What
-//! has not been there in this run is not waited for: its address is wrong, or nobody has started it.
+//! Who waits is told so, and not for longer than a bound: the cases that need it are given up then, with the reason.
+//! What has not been there in this run is not waited for: its address is wrong, or nobody has started it.
 
 use super::soak::sleep_for;
 use super::{Lane, Runner};
@@ -83,8 +83,8 @@ impl Lane<'_> {
 }
 
 impl Runner<'_> {
-    /// Before a round of this case, where an earlier one failed: asks whether what the sides work on is there, and waits
-    /// for it as long as there is time `left`. False where the user interrupted that.
+    /// Before a round of this case, where an earlier one failed: asks whether what the sides work on is there, and
+    /// waits for it as long as there is time `left`. False where the user interrupted that.
     pub(super) fn reach(&mut self, case: usize, left: Option<Nanos>) -> bool {
         (0..self.lanes.len()).all(|side| self.reach_on(side, case, left))
     }

@@ -10,7 +10,8 @@
 //! bug. With `--out` everything is kept: versions, command lines, and every pair.
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, and [`servers`] for
-//! databases, beside sysbench. [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another order.
+//! databases, beside sysbench. [`rebuild`] asks another question: whether our own figures stay where they are when the
+//! program is linked in another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
@@ -44,7 +45,8 @@ const ROUNDS: u32 = sys::loops::CLONES;
     name = "cargo lab crosscheck",
     no_binary_name = true,
     after_help = "`cargo lab crosscheck files` does the same for file systems, `cargo lab crosscheck servers` for \
-                  databases, and `cargo lab crosscheck rebuild` asks whether figures move with the order of linking; each has a `--help` of its own."
+                  databases, and `cargo lab crosscheck rebuild` asks whether figures move with the order of linking; \
+                  each has a `--help` of its own."
 )]
 struct Options {
     #[command(flatten)]

@@ -119,8 +119,8 @@ impl Wire {
         }
     }
 
-    /// The second of the two parts that a setting is answered with; `None` where there is no such setting, or nobody may
-    /// ask.
+    /// The second of the two parts that a setting is answered with; `None` where there is no such setting, or nobody
+    /// may ask.
     pub(super) fn setting(&mut self, name: &str) -> Result<Option<String>, Trouble> {
         let said = match self.ask(&[b"CONFIG", b"GET", name.as_bytes()]) {
             Err(trouble) if is_refusal(&trouble) => return Ok(None),
