@@ -162,7 +162,7 @@ fn every_test_works_on_a_mariadb_and_leaves_nothing_there() {
     let page: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     let plan = &page["run"]["plan"];
     let cases = plan["cases"].as_array().unwrap();
-    assert_eq!(cases.len(), 8, "{cases:#?}");
+    assert_eq!(cases.len(), 9, "{cases:#?}");
     for case in cases {
         let title = case["title"].as_str().unwrap();
         assert!(
