@@ -14,6 +14,7 @@ use model::host::BlockDevice;
 use model::num::count;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::Run;
+use model::spec::Nature;
 use model::units::UnixNanos;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -45,6 +46,8 @@ struct Earlier<'a> {
     rounds: Rc<RunRounds<'a>>,
     /// Whether it worked on the storage that is compared.
     same_storage: bool,
+    /// Whether it worked on the database server that is compared, or on none as that.
+    same_servers: bool,
 }
 
 /// What runs of a machine said of a metric.
@@ -85,7 +88,8 @@ impl<'a> Past<'a> {
         let alike = base.host.identity == other.host.identity
             && base.host.hostname == other.host.hostname
             && base.meta.binary.build == other.meta.binary.build
-            && same_storage(base, other);
+            && same_storage(base, other)
+            && base.plan.servers().eq(other.plan.servers());
         let of_other = if alike {
             past.clone()
         } else {
@@ -114,6 +118,7 @@ impl<'a> Past<'a> {
         let sorted = runs.into_iter().map(|(other, rounds)| Earlier {
             rounds: Rc::clone(rounds.get_or_init(|| Rc::new(RunRounds::of(other)))),
             same_storage: same_storage(run, other),
+            same_servers: run.plan.servers().eq(other.plan.servers()),
         });
         Self(sorted.collect())
     }
@@ -123,6 +128,7 @@ impl<'a> Past<'a> {
         let earlier = runs.iter().map(|run| Earlier {
             rounds: Rc::new(RunRounds::of(run)),
             same_storage: true,
+            same_servers: true,
         });
         Self(earlier.collect())
     }
@@ -144,7 +150,12 @@ impl<'a> Past<'a> {
     pub(crate) fn seen(&self, id: &MetricId, alike: impl Fn(&PlannedCase) -> bool) -> Seen {
         let of_run = |run: &Earlier<'_>| {
             let rounds = run.rounds.case(&id.case).filter(|of| alike(of.case))?;
-            if rounds.case.on_disk && !run.same_storage {
+            let on_another = match rounds.case.nature {
+                _ if rounds.case.on_disk => !run.same_storage,
+                Nature::Database => !run.same_servers,
+                _ => false,
+            };
+            if on_another {
                 return None;
             }
             let disturbed = Disturbances::of(rounds);
@@ -185,7 +196,6 @@ fn same_storage(a: &Run, b: &Run) -> bool {
     here.file_system.known() == there.file_system.known()
         && here.devices.known().map(names) == there.devices.known().map(names)
         && a.plan.measured().eq(b.plan.measured())
-        && a.plan.servers().eq(b.plan.servers())
 }
 
 #[cfg(test)]

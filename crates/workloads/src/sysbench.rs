@@ -351,6 +351,20 @@ impl<E: Events> Threads<E> {
         open.is_some_and(|open| open.queue.behind(now).is_some())
     }
 
+    /// How many have waited for their start longer than this, in nanoseconds; nothing that waits begins any more.
+    pub(crate) fn overdue(&self, limit_ns: u64) -> u64 {
+        let now = monotonic();
+        let mut overdue = 0;
+        if let Some(open) = &self.open {
+            open.queue.drain(now, |since, number| {
+                if now.saturating_sub(since) > limit_ns {
+                    overdue += number;
+                }
+            });
+        }
+        overdue
+    }
+
     /// Ends the other threads and takes over their events and latencies. What has arrived by now and could not begin is
     /// recorded with what it has waited.
     pub(crate) fn end(&mut self) -> Result<(), WorkError> {

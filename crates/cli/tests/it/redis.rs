@@ -308,7 +308,10 @@ fn without_a_server_of_its_kind_a_test_says_what_it_needs() {
     ]);
     says(&done.code(3), &["Redis or Valkey", "--db redis://"]);
     let done = bed.run(&["run", "oltp", "--db", "redis://127.0.0.1:1"]);
-    says(&done.code(3), &["Redis/Valkey has no tables and transactions"]);
+    says(
+        &done.code(3),
+        &["Redis/Valkey has no tables and transactions"],
+    );
     // Who asks for all tests of databases gets those that work here.
     let done = bed.run(&["run", "db.*", "--dry-run"]).code(0);
     says(&done, &["db.kv-get", "--db redis://", "db.point-select"]);

@@ -52,8 +52,9 @@ pub(crate) fn errand(
     hear: &mut dyn FnMut(Bytes),
 ) -> Result<Told, NotDone> {
     let removes = asked.errand == Sent::For(ErrandKind::Remove);
-    // Whoever sets a side up may mount what is written to.
-    match bench.set_up.filter(|_| !removes).map(SetUp::run) {
+    // Whoever sets a side up may mount what is written to; who only asks leaves it as it is.
+    let needs_set_up = !removes && asked.errand != Sent::Reach;
+    match bench.set_up.filter(|_| needs_set_up).map(SetUp::run) {
         None | Some(Ok(_)) => {}
         Some(Err(NotSetUp::Failed(failure))) => return Err(NotDone::Failed(failure)),
         Some(Err(NotSetUp::Interrupted)) => return Err(NotDone::Interrupted),

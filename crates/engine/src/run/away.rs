@@ -7,6 +7,7 @@
 use super::soak::sleep_for;
 use super::{Lane, Runner};
 use crate::round::{Asked, NotDone, errand};
+use crate::set_up::is_of_set_up;
 use crate::wire::Sent;
 use model::named::NamedKind;
 use model::record::{Failure, Outcome, Round};
@@ -44,9 +45,12 @@ pub(super) struct Target {
 impl Target {
     /// Takes a finished round into account.
     pub(super) fn learn(&mut self, case: usize, round: &Round) {
-        let is_done = matches!(round.outcome, Outcome::Done(_));
+        let (is_done, is_of_set_up) = match &round.outcome {
+            Outcome::Done(_) => (true, false),
+            Outcome::Failed(failure) => (false, is_of_set_up(failure)),
+        };
         self.was_there |= is_done || round.errands.iter().any(|errand| errand.holds);
-        if !is_done && self.was_there {
+        if !is_done && !is_of_set_up && self.was_there {
             self.doubted = Some(case);
         }
     }

@@ -52,6 +52,12 @@ pub enum BadAddress {
     /// What `%` stands before is no byte, or the bytes are no text.
     #[error("a `%` in it does not stand before two hexadecimal digits of a text")]
     Escape,
+    /// An `@` where none belongs.
+    #[error(
+        "it has an `@` behind the host\n\
+         hint: in a user, a password or a parameter `/` is written as `%2F`, `?` as `%3F` and `@` as `%40`"
+    )]
+    Unescaped,
     /// A part that must not be empty, or holds what no name has.
     #[error("its {0} is empty or holds what none has")]
     Part(&'static str),
@@ -108,6 +114,10 @@ impl Address {
         let rest = rest.ok_or(BadAddress::Scheme)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        // What stands before it may be the rest of a password.
+        if path.contains('@') || query.contains('@') {
+            return Err(BadAddress::Unescaped);
+        }
         // A password may hold an `@` that nobody escaped; hosts hold none.
         let (who, at) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = match who.split_once(':') {
@@ -476,6 +486,14 @@ mod tests {
         check("postgres://u:hunter2@h/d?sslmode=hunter2", "sslmode");
         check("postgres://u:hunter2@h/d?sslrootcert=x", "`sslrootcert`");
         check("postgres://u@h/d?a=b&hunter2%40=1", "parameter");
+        // What is not escaped splits a password where a host or a parameter begins.
+        for url in [
+            "mysql://u:12/hunter2@h/d",
+            "postgres://u:1?hunter2=x@h/d",
+            "redis://u:1/hunter2@h/0",
+        ] {
+            check(url, "`%2F`");
+        }
         check("postgres://u:hunter2@a,b/d", "several");
         check("postgres://u@h/d?host=a,b", "several");
         check("postgres://u:hunter2@h h/d", "host");

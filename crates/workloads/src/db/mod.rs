@@ -46,7 +46,8 @@ pub fn facts(address: &Path, permits: &Permits) -> Result<Vec<ServerFact>, WorkE
         Some(engines::Engine::Postgres | engines::Engine::Mysql) => {
             server::settings(permits, address)
         }
-        Some(engines::Engine::Redis) | None => Ok(Vec::new()),
+        Some(engines::Engine::Redis) => kv::settings(permits, address),
+        None => Ok(Vec::new()),
     }
 }
 

@@ -50,7 +50,10 @@ impl Options {
         let port = self.port.clone().filter(|_| host.is_some());
         Defaults {
             user: self.user.clone().or(me),
-            host: host.or_else(|| self.socket.clone()),
+            host: host.or_else(|| {
+                let socket = self.socket.clone();
+                socket.filter(|path| path.starts_with('/'))
+            }),
             port,
         }
     }

@@ -202,7 +202,13 @@ impl Search {
             // What takes twice as long until so many have ended did not keep up.
             holds || is_lost || now >= after(2.0 + SETTLE)
         })?;
-        Ok(holds && !threads.is_behind())
+        if !holds || threads.is_behind() {
+            return Ok(false);
+        }
+        // What waits at the end has its latency still before it.
+        let (ended, beyond) = threads.counted();
+        let overdue = threads.overdue(self.limit.latency.0);
+        Ok(!fails((ended + overdue, beyond + overdue)))
     }
 
     /// Adds what was found.

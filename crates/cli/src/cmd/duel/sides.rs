@@ -24,15 +24,21 @@ pub(super) fn servers(args: &DuelArgs) -> anyhow::Result<[Option<Server>; 2]> {
     );
     let is_common = both.db.is_some() || both.db_file.is_some();
     let is_any = a.is_some() || b.is_some();
-    let of = |own: Option<ServerArgs>, option: &str| match own {
+    // A side beside one with a server of its own, or in a directory of its own, is SQLite there: the variable is not
+    // for it.
+    let is_sqlite = |traits: &[Trait]| {
+        !is_common && (is_any || traits.iter().any(|own| matches!(own, Trait::Dir(_))))
+    };
+    let of = |own: Option<ServerArgs>, traits: &[Trait], option: &str| match own {
         Some(own) => server::named_by(&own, option),
+        None if is_sqlite(traits) => Ok(None),
         // What may be in a database is said of the other side's.
         None => server::named(&ServerArgs {
             db_allow_existing: both.db_allow_existing && (is_common || !is_any),
             ..both.clone()
         }),
     };
-    Ok([of(a, "--a db=")?, of(b, "--b db=")?])
+    Ok([of(a, &args.a, "--a db=")?, of(b, &args.b, "--b db=")?])
 }
 
 /// The server that was named for this side alone.

@@ -22,6 +22,21 @@ pub(super) fn told(text: &[u8]) -> Trouble {
     }))
 }
 
+/// An error without what was sent: a server that knows no AUTH says back what stood behind it.
+pub(super) fn unquoted(trouble: Trouble) -> Trouble {
+    match trouble {
+        Trouble::Told(told) if told.words.to_ascii_lowercase().starts_with("unknown") => {
+            Trouble::Told(Box::new(Told {
+                words: "it knows no AUTH".to_owned(),
+                hint: "\nhint: the command has another name there, or something stands between",
+                is_lasting: true,
+                ..*told
+            }))
+        }
+        other => other,
+    }
+}
+
 /// Whether the server said this code.
 pub(super) fn is(trouble: &Trouble, code: &str) -> bool {
     matches!(trouble, Trouble::Told(told) if told.code == code)
@@ -99,6 +114,18 @@ fn hint(code: &str, words: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_sent_with_auth_is_not_quoted() {
+        let back = b"ERR unknown command 'AUTH', with args beginning with: 'hunter2' ";
+        let said = unquoted(told(back)).to_string();
+        assert!(
+            !said.contains("hunter2") && said.contains("no AUTH"),
+            "{said}"
+        );
+        let wrong = unquoted(told(b"WRONGPASS invalid username-password pair"));
+        assert!(wrong.to_string().contains("invalid username"), "{wrong}");
+    }
 
     #[test]
     fn what_a_server_says_is_one_line_and_lasting_where_waiting_is_of_no_use() {

@@ -5,7 +5,9 @@
 
 use super::wire::Wire;
 use crate::db::engines::Engine;
+use crate::db::server::facts::fact;
 use crate::db::server::trouble::Trouble;
+use model::named::ServerFact;
 
 /// What is asked for. Durability first, then threads and memory.
 const SETTINGS: [&str; 7] = [
@@ -67,11 +69,12 @@ impl Info {
     /// Its name and version.
     fn version(&self) -> String {
         let of = |name| self.field(name);
-        match (of("valkey_version"), of("redis_version")) {
+        let told = match (of("valkey_version"), of("redis_version")) {
             (Some(valkey), _) => format!("Valkey {valkey}"),
             (None, Some(redis)) => format!("Redis {redis}"),
             (None, None) => "Redis or Valkey, version not told".to_owned(),
-        }
+        };
+        fact(ServerFact::VERSION, &told, "").value
     }
 }
 
@@ -85,11 +88,7 @@ pub(super) struct Facts {
 impl Facts {
     /// Asks the server.
     pub(super) fn ask(wire: &mut Wire, info: Option<&Info>) -> Result<Self, Trouble> {
-        let mut settings = Settings::default();
-        for (place, name) in SETTINGS.into_iter().enumerate() {
-            settings.0[place] = wire.setting(name)?;
-        }
-        settings.complete(info);
+        let settings = Settings::ask(wire, info)?;
         let mut notes = vec![settings.described(info)];
         notes.extend(settings.durability());
         notes.extend(settings.forgets());
@@ -101,7 +100,27 @@ impl Facts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Settings([Option<String>; SETTINGS.len()]);
 
+/// The product and version where they are told, and the settings that are.
+pub(super) fn settings(wire: &mut Wire, info: Option<&Info>) -> Result<Vec<ServerFact>, Trouble> {
+    let settings = Settings::ask(wire, info)?;
+    let version = info.map(|info| fact(ServerFact::VERSION, &info.version(), ""));
+    let told = SETTINGS.into_iter().zip(&settings.0);
+    let told = told.filter_map(|(name, value)| Some(fact(name, value.as_ref()?, "")));
+    Ok(version.into_iter().chain(told).collect())
+}
+
 impl Settings {
+    fn ask(wire: &mut Wire, info: Option<&Info>) -> Result<Self, Trouble> {
+        let mut settings = Self::default();
+        for (place, name) in SETTINGS.into_iter().enumerate() {
+            let value = wire.setting(name)?;
+            // In one line, and not endless.
+            settings.0[place] = value.map(|value| fact(name, &value, "").value);
+        }
+        settings.complete(info);
+        Ok(settings)
+    }
+
     fn of(&self, name: &str) -> Option<&str> {
         let place = SETTINGS.iter().position(|own| *own == name)?;
         self.0[place].as_deref()

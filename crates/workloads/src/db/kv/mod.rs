@@ -13,4 +13,5 @@ mod spec;
 mod wire;
 mod workload;
 
+pub(super) use server::settings;
 pub(crate) use workload::KV;

@@ -14,10 +14,13 @@ use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
 use crate::db::server::{of, read};
 use bytes::BytesMut;
+use engine::consent::Permits;
 use engine::secret::Secret;
 use engine::workload::{Place, StandIn, WorkError};
+use model::named::ServerFact;
 use model::units::Bytes;
 use std::ops::Range;
+use std::path::Path;
 
 /// What our connection for what is not measured is called.
 const CONNECTION: &str = "kurabe";
@@ -69,31 +72,43 @@ fn refusal(marker: Marker, others: u64, allows_existing: bool) -> Option<String>
     })
 }
 
-/// What a stand-in is: the address and what opens it.
-fn asked(place: &Place, server: &StandIn) -> Result<(Address, Option<Secret>, bool), WorkError> {
-    let permit = place.permits.of(&server.path);
-    let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
-    Ok((
-        read(&server.path)?,
-        permit.secret().cloned(),
-        permit.allows_existing(),
-    ))
+/// Connects, and no more.
+pub(super) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkError> {
+    Server::connected(&place.permits, &server.path).map(drop)
+}
+
+/// What a server says of itself: its product and version, and the settings that decide a figure.
+pub(in crate::db) fn settings(
+    permits: &Permits,
+    path: &Path,
+) -> Result<Vec<ServerFact>, WorkError> {
+    let mut server = Server::connected(permits, path)?;
+    let info = server.tried("look at", Info::ask)?;
+    server.ask("ask for the settings of", |wire| {
+        facts::settings(wire, info.as_ref())
+    })
 }
 
 impl Server {
-    /// Connects, and looks whether keys may be made there.
-    pub(super) fn open(place: &Place, server: &StandIn) -> Result<Self, WorkError> {
-        let (address, secret, allows_existing) = asked(place, server)?;
+    fn connected(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
+        let permit = permits.of(path);
+        let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
+        let (address, secret) = (read(path)?, permit.secret().cloned());
         let wire = Wire::log_in(&address, secret.as_ref());
-        let wire = wire.map_err(|trouble| of("connect to", &address, &trouble))?;
-        let mut opened = Self {
-            wire,
+        Ok(Self {
+            wire: wire.map_err(|trouble| of("connect to", &address, &trouble))?,
             address,
             secret,
             info: None,
             note: None,
-            allows_existing,
-        };
+            allows_existing: permit.allows_existing(),
+        })
+    }
+
+    /// Connects, and looks whether keys may be made there.
+    pub(super) fn open(place: &Place, server: &StandIn) -> Result<Self, WorkError> {
+        let mut opened = Self::connected(&place.permits, &server.path)?;
+        let allows_existing = opened.allows_existing;
         opened.info = opened.tried("look at", Info::ask)?;
         let unfit = opened.info.as_ref().and_then(Info::unfit);
         if let Some(why) = unfit {

@@ -1,6 +1,6 @@
 //! A connection: one write for a batch of commands, and reads into one buffer until all replies to it are there.
 
-use super::error::{is_refusal, told};
+use super::error::{is_refusal, told, unquoted};
 use super::resp::{self, Found, Kind, Reply};
 use crate::db::address::Address;
 use crate::db::engines::{Engine, REDIS_USER};
@@ -27,13 +27,14 @@ impl Wire {
         let mut wire = Self::over(Line::connect(to)?);
         let user = (to.user != REDIS_USER).then_some(to.user.as_bytes());
         let password = secret.map(|secret| secret.reveal().as_bytes());
-        match (user, password) {
-            (Some(user), Some(password)) => wire.ok(&[b"AUTH", user, password])?,
-            (None, Some(password)) => wire.ok(&[b"AUTH", password])?,
+        let proof = match (user, password) {
+            (Some(user), Some(password)) => wire.ok(&[b"AUTH", user, password]),
+            (None, Some(password)) => wire.ok(&[b"AUTH", password]),
             // A user without a password proves it with any, an empty one too.
-            (Some(user), None) => wire.ok(&[b"AUTH", user, b""])?,
-            (None, None) => {}
-        }
+            (Some(user), None) => wire.ok(&[b"AUTH", user, b""]),
+            (None, None) => Ok(()),
+        };
+        proof.map_err(unquoted)?;
         // Also where it is the first: who is not let in hears of it here, and not in what is measured.
         wire.ok(&[b"SELECT", to.database.as_bytes()])?;
         wire.line.wait_at_most(REQUEST_MAX).map_err(Trouble::Io)?;

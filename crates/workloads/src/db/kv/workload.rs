@@ -5,7 +5,7 @@
 
 use super::client::{Client, Counts, Setting, Shared};
 use super::keys::{Keys, Values};
-use super::server::Server;
+use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
 use crate::arrivals::{OF_ARRIVALS, Queue, RATE, Schedule};
 use crate::db::engines::Engine;
@@ -241,6 +241,10 @@ impl Workload for Kv {
             }),
             ErrandKind::Remove => server.remove().map(|()| Told::default()),
         }
+    }
+
+    fn reach(&self, place: &Place) -> Result<(), WorkError> {
+        server_of(place.stand_in.as_ref()).map_or(Ok(()), |named| server::reach(place, named))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

@@ -198,7 +198,8 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     let value = decode::only_value(row)?.unwrap_or_default();
     answer.rows += 1;
     if kind == Kind::Sum {
-        answer.sum += decode::whole(value)?;
+        let sum = answer.sum.checked_add(decode::whole(value)?);
+        answer.sum = sum.ok_or(Garbage)?;
     } else {
         let blanks = value.iter().rev().take_while(|byte| **byte == b' ').count();
         answer.bytes += (value.len() - blanks) as u64;
@@ -228,7 +229,7 @@ impl Mysql {
         self.wire.send()?;
         let mut answer = Answer::default();
         let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
-        answer.rows += done.rows;
+        answer.rows = answer.rows.saturating_add(done.rows);
         Ok((answer, done))
     }
 }

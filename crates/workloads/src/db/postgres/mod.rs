@@ -172,7 +172,8 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     }
     if kind == Kind::Sum {
         let number = value.try_into().map_err(|_| Garbage)?;
-        answer.sum += i64::from_be_bytes(number);
+        let sum = answer.sum.checked_add(i64::from_be_bytes(number));
+        answer.sum = sum.ok_or(Garbage)?;
     } else {
         let blanks = value.iter().rev().take_while(|byte| **byte == b' ').count();
         answer.bytes += (value.len() - blanks) as u64;

@@ -82,7 +82,10 @@ impl Wire {
             let said = self.next()?;
             match said.tag {
                 b'D' => row(self.body(&said))?,
-                b'C' => done.rows += decode::rows_of(self.body(&said))?,
+                b'C' => {
+                    let rows = decode::rows_of(self.body(&said))?;
+                    done.rows = done.rows.saturating_add(rows);
+                }
                 b'Z' => {
                     let status = self.body(&said).first().copied();
                     self.status = status.filter(|one| b"ITE".contains(one)).ok_or(Garbage)?;
