@@ -221,6 +221,9 @@ impl Drop for Server {
     }
 }
 
+/// A limit of which every step of the search tells after some tens of transactions.
+pub(crate) const QUICK_SLO: &str = "db.oltp-slo.limit=p50:20ms";
+
 /// Two short rounds of a test with a thousand rows.
 pub(crate) fn short<'a>(test: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec![
@@ -247,6 +250,8 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
         .run(&short(
             "db.*",
             &[
+                "--set",
+                QUICK_SLO,
                 "--copies",
                 "3",
                 "--db",

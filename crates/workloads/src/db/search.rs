@@ -48,13 +48,17 @@ const LATENCY_MAX: Nanos = Nanos::from_secs(60);
 /// As many are to be beyond a percentile that is judged.
 const BEYOND: f64 = 10.0;
 
+/// Ten transactions beyond it are a hundred thousand: of rarer ones no step of a minute tells.
+const PERCENT_MAX: f64 = 99.99;
+
 impl Limit {
     /// Reads `p99:20ms`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (percent, latency) = text.strip_prefix('p')?.split_once(':')?;
         let percent = percent.parse::<f64>().ok()?;
         let latency = parse_duration(latency)?;
-        let can_be = percent > 0.0 && percent < 100.0 && latency.0 > 0 && latency <= LATENCY_MAX;
+        let can_be =
+            percent > 0.0 && percent <= PERCENT_MAX && latency.0 > 0 && latency <= LATENCY_MAX;
         can_be.then_some(Self { percent, latency })
     }
 

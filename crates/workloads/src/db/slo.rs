@@ -116,7 +116,7 @@ const STEPS: u64 = 8;
 
 /// The limit of the parameters.
 fn limit(params: &Params) -> Result<Limit, BadValue> {
-    let expected = "a percentile below 100 and a time up to a minute, such as `p99:20ms`";
+    let expected = "a percentile up to 99.99 and a time up to a minute, such as `p99:20ms`";
     Limit::parse(params.text("limit")).ok_or_else(|| BadValue::new("limit", expected))
 }
 
