@@ -3,7 +3,7 @@
 //! Where no MariaDB is installed each test says that it was skipped, by its name.
 
 use crate::bed::{Bed, Done, eventually, program};
-use crate::postgres::{PASSWORD, QUICK_SLO, is_root, short, well};
+use crate::postgres::{PASSWORD, is_root, short, well};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -157,10 +157,7 @@ fn every_test_works_on_a_mariadb_and_leaves_nothing_there() {
     let bed = Bed::new();
     let url = server.socket("root", "shop");
     let done = bed
-        .run(&short(
-            "db.*",
-            &["--copies", "3", "--db", &url, "--json", "--set", QUICK_SLO],
-        ))
+        .run(&short("db.*", &["--copies", "3", "--db", &url, "--json"]))
         .code(0);
     let page: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     let plan = &page["run"]["plan"];
