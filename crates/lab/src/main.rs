@@ -28,7 +28,7 @@ use xtask::Task;
 const TASKS: &[Task] = &[
     Task {
         name: "crosscheck",
-        what: "our figures beside those of sysbench, mbw and others; `crosscheck rebuild` links in other orders",
+        what: "our figures beside those of sysbench, mbw and others; `files`, `servers`, `rebuild`; `--help`",
         run: crosscheck::run,
     },
     Task {

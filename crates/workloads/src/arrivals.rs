@@ -181,6 +181,11 @@ impl Queue {
         }))
     }
 
+    /// A queue in which so many arrive per second, at random, by the seed.
+    pub(crate) fn random(per_s: u64, seed: u64) -> Self {
+        Self::new(Some(Schedule::new(approx(per_s), Arrivals::Poisson, seed)))
+    }
+
     fn with<T>(&self, look: impl FnOnce(&mut Option<Schedule>) -> T) -> T {
         // Nobody leaves it half done.
         let schedule = self.0.schedule.lock();

@@ -67,7 +67,8 @@ pub(crate) const LAT_MEAN: MetricDef = MetricDef::time(
     "lat_ns_mean",
     MetricClass::LatencyTypical,
     How::Of(LAT, Stat::Mean),
-    "Mean time of an event, from its beginning to its end, over all copies: the average time per event.",
+    "Mean time of an event, from its beginning, or its arrival where it arrives by itself, to its end, over all copies: \
+     the average time per event.",
 );
 /// The shortest event.
 pub(crate) const LAT_MIN: MetricDef = MetricDef::time(
@@ -193,13 +194,15 @@ impl<E: Events> Threads<E> {
             Some(open)
         };
         let own_open = open(0);
-        if own_open.is_some() {
+        let is_open = own_open.is_some();
+        if is_open {
             // Threads take it over from the one that starts them.
             sys::clock::sleep_exactly();
         }
         let recorder = || match timing {
-            Timing::Off => Recorder::off(),
-            Timing::Own | Timing::Theirs => Recorder::on(clock),
+            Timing::Own | Timing::Theirs if !is_open => Recorder::on(clock),
+            // Or it is recorded behind its queue.
+            _ => Recorder::off(),
         };
         let around = (timing == Timing::Theirs).then(|| Arc::new(Around::new()));
         let own = make(0);

@@ -234,6 +234,13 @@ impl Bed {
         list["runs"].as_array().unwrap().clone()
     }
 
+    /// How many rounds the latest run of the store has; 0 where there is none.
+    pub(crate) fn rounds(&self) -> u64 {
+        let runs = self.listed();
+        runs.first()
+            .map_or(0, |run| run["rounds"].as_u64().unwrap())
+    }
+
     /// What is in the bed's directory beside the store.
     pub(crate) fn left_behind(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.path()).unwrap();

@@ -34,6 +34,7 @@ mod memory;
 mod offers;
 mod open_loop;
 mod owned;
+mod password;
 mod postgres;
 mod postgres_away;
 mod postgres_duels;

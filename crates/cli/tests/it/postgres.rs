@@ -3,13 +3,13 @@
 //! Where no PostgreSQL is installed each test says that it was skipped, by its name.
 
 use crate::bed::{Bed, eventually, program};
-use std::os::unix::fs::{PermissionsExt, chown};
+use crate::password::{
+    PASSWORD, is_seen_with_a_worker, kept_nowhere, readable, refused_when_typed, shows,
+};
+use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-
-/// No file, output or process of ours may show it.
-pub(crate) const PASSWORD: &str = "h.nter2-Kn0bbly";
 
 /// A server.
 pub(crate) struct Server {
@@ -435,26 +435,13 @@ fn a_password_is_shown_nowhere() {
     let bed = Bed::new();
     let url = server.loopback();
     let with = url.replace("postgres@", &format!("postgres:{PASSWORD}@"));
-    // On the command line it is refused, whatever else is wrong with the address.
-    for url in [
-        &with,
-        &format!("{with}?sslmode=require"),
-        &format!("{with}?nonsense=1"),
-        &format!("{with}%zz"),
-    ] {
-        let done = bed.run(&["run", "db.point-select", "--db", url]).code(2);
-        assert!(!format!("{done:?}").contains(PASSWORD), "{done:#?}");
-    }
-    bed.run(&["run", "db.point-select", "--db", &with])
-        .code(2)
-        .err_has(&[".pgpass", "KURABE_DB_URL"]);
+    let typed = ["", "?sslmode=require", "?nonsense=1", "%zz"].map(|end| format!("{with}{end}"));
+    let words = [".pgpass", "KURABE_DB_URL"];
+    refused_when_typed(&bed, "db.point-select", &typed, &words);
     // From each of the places where it may stand.
     let pass = bed.path().join("pass");
     std::fs::write(&pass, format!("127.0.0.1:*:*:postgres:{PASSWORD}\n")).unwrap();
-    let set = |path: &Path, mode| {
-        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-    };
-    set(&pass, 0o644);
+    readable(&pass, 0o644);
     let args = short("db.point-select", &["--db", &url]);
     let done = bed
         .command(&args)
@@ -465,7 +452,7 @@ fn a_password_is_shown_nowhere() {
         String::from_utf8_lossy(&done.stderr).contains("others may read it"),
         "{done:?}"
     );
-    set(&pass, 0o600);
+    readable(&pass, 0o600);
     let done = bed
         .command(&args)
         .env("PGPASSFILE", &pass)
@@ -475,11 +462,11 @@ fn a_password_is_shown_nowhere() {
     std::fs::write(&pass, format!("{with}\n")).unwrap();
     let by_file = short("db.point-select", &["--db-file", "pass"]);
     bed.run(&by_file).code(0);
-    set(&pass, 0o640);
+    readable(&pass, 0o640);
     bed.run(&by_file)
         .code(2)
         .err_has(&["others may read it", "chmod 600"]);
-    set(&pass, 0o600);
+    readable(&pass, 0o600);
     // And while a run goes on nobody sees it, whichever way it came. The variable is in our own environment, where the
     // user put it, and in that of no process of ours.
     let args = [
@@ -510,46 +497,7 @@ fn a_password_is_shown_nowhere() {
         let document = bed.run(&["show", "latest", "--json"]);
         assert!(!shows(document.out.as_bytes()), "{document:#?}");
     }
-    // Nor is it in what is kept, or exported.
-    bed.run(&["export", "latest", "-o", "run.kurabe"]).code(0);
-    for entry in std::fs::read_dir(bed.path()).unwrap().flatten() {
-        let bytes = std::fs::read(entry.path()).unwrap_or_default();
-        assert!(!shows(&bytes), "{}", entry.path().display());
-    }
-}
-
-/// Whether bytes hold the password, which every encoding of ours leaves as it is.
-fn shows(bytes: &[u8]) -> bool {
-    let password = PASSWORD.as_bytes();
-    bytes.windows(password.len()).any(|part| part == password)
-}
-
-/// Whether a worker of this process was seen. Nothing of the process, its workers and what they started may show the
-/// password, but for its own environment where `own` is false.
-#[track_caller]
-fn is_seen_with_a_worker(kurabe: u32, own: bool) -> bool {
-    let read =
-        |pid: u32, name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-    let mut family = vec![kurabe];
-    let mut is_seen = false;
-    while let Some(pid) = family.pop() {
-        let children = read(pid, &format!("task/{pid}/children"));
-        let children = String::from_utf8(children).unwrap();
-        family.extend(
-            children
-                .split_whitespace()
-                .map(|pid| pid.parse::<u32>().unwrap()),
-        );
-        let line = read(pid, "cmdline");
-        assert!(!shows(&line), "{}", String::from_utf8_lossy(&line));
-        // Between fork and exec a child is still its parent.
-        let is_parent = !line.windows(8).any(|part| part == b"__worker");
-        let environment = read(pid, "environ");
-        let is_exempt = !own && is_parent;
-        assert!(is_exempt || !shows(&environment), "{pid}");
-        is_seen |= !is_parent && !environment.is_empty();
-    }
-    is_seen
+    kept_nowhere(&bed, &[PASSWORD]);
 }
 
 #[test]
@@ -570,12 +518,7 @@ fn a_run_goes_on_where_its_server_is_named_again() {
         &url,
     ];
     let mut child = bed.start(&args);
-    let has_rounds = || {
-        bed.listed()
-            .first()
-            .is_some_and(|run| run["rounds"].as_u64().unwrap_or(0) > 1)
-    };
-    eventually(60, has_rounds);
+    eventually(60, || bed.rounds() > 1);
     crate::bed::signal(&child, "-KILL");
     child.wait().unwrap();
     bed.run(&["run", "--resume", "latest"])
@@ -586,8 +529,8 @@ fn a_run_goes_on_where_its_server_is_named_again() {
         .code(2)
         .err_has(&["and not on"]);
     let mut child = bed.start(&["run", "--resume", "latest", "--db", &url]);
-    let before = bed.listed()[0]["rounds"].as_u64();
-    eventually(60, || bed.listed()[0]["rounds"].as_u64() > before);
+    let before = bed.rounds();
+    eventually(60, || bed.rounds() > before);
     crate::bed::signal(&child, "-INT");
     child.wait().unwrap();
     assert_eq!(

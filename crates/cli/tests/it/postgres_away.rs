@@ -11,11 +11,7 @@ fn begun(bed: &Bed, server: &Server, command: &[&str]) -> Child {
     let url = server.socket("shop");
     let more = ["--db", &url, "--set", "db.*.table_size=1000"];
     let child = bed.start(&[command, &more].concat());
-    eventually(60, || {
-        let list = bed.listed();
-        list.first()
-            .is_some_and(|run| run["rounds"].as_u64() > Some(1))
-    });
+    eventually(60, || bed.rounds() > 1);
     child
 }
 

@@ -1,7 +1,8 @@
 //! Duels of two PostgreSQL servers of the test's own, or of one and SQLite.
 
 use crate::bed::{Bed, eventually, signal};
-use crate::postgres::{PASSWORD, Server};
+use crate::password::PASSWORD;
+use crate::postgres::Server;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 

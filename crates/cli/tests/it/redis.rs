@@ -392,12 +392,7 @@ fn what_a_killed_run_left_is_removed_by_the_next_one_and_a_run_goes_on() {
         &url,
     ];
     let mut child = bed.start(&args);
-    let has_rounds = || {
-        bed.listed()
-            .first()
-            .is_some_and(|run| run["rounds"].as_u64().unwrap_or(0) > 1)
-    };
-    eventually(60, has_rounds);
+    eventually(60, || bed.rounds() > 1);
     crate::bed::signal(&child, "-KILL");
     child.wait().unwrap();
     assert_eq!(server.ask(&["DBSIZE"]), "1001");
@@ -405,8 +400,8 @@ fn what_a_killed_run_left_is_removed_by_the_next_one_and_a_run_goes_on() {
         .code(2)
         .err_has(&["works on `redis://", "name it again"]);
     let mut child = bed.start(&["run", "--resume", "latest", "--db", &url]);
-    let before = bed.listed()[0]["rounds"].as_u64();
-    eventually(60, || bed.listed()[0]["rounds"].as_u64() > before);
+    let before = bed.rounds();
+    eventually(60, || bed.rounds() > before);
     crate::bed::signal(&child, "-INT");
     child.wait().unwrap();
     assert_eq!(server.ask(&["DBSIZE"]), "0");
@@ -456,11 +451,7 @@ fn a_server_that_is_killed_in_the_middle_is_waited_for_and_one_error() {
         &url,
     ];
     let child = bed.start(&args);
-    eventually(60, || {
-        bed.listed()
-            .first()
-            .is_some_and(|run| run["rounds"].as_u64().unwrap_or(0) > 1)
-    });
+    eventually(60, || bed.rounds() > 1);
     server.kill();
     let done: Done = child.wait_with_output().unwrap().into();
     says(&done, &["Connection refused", "it was waited for"]);

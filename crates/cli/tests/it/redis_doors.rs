@@ -1,12 +1,11 @@
 //! Who is let in to a Redis server, what is told to whom, and that what opens it is shown nowhere.
 
 use crate::bed::{Bed, eventually};
+use crate::password::{
+    PASSWORD, is_seen_with_a_worker, kept_nowhere, readable, refused_when_typed, shows,
+};
 use crate::redis::{Server, says, short};
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-
-/// No file, output or process of ours may show it.
-const PASSWORD: &str = "h.nter2-Kn0bbly";
 
 #[test]
 fn what_keeps_us_out_is_one_error_with_a_hint() {
@@ -108,20 +107,8 @@ fn a_password_is_shown_nowhere() {
     let bed = Bed::new();
     let url = server.loopback();
     let with = url.replace("//", &format!("//:{PASSWORD}@"));
-    let shows = |done: &std::process::Output| {
-        let all = [&done.stdout[..], &done.stderr].concat();
-        all.windows(PASSWORD.len())
-            .any(|part| part == PASSWORD.as_bytes())
-    };
-    // On the command line it is refused, whatever else is wrong with the address.
-    for url in [&with, &format!("{with}?nonsense=1"), &format!("{with}%zz")] {
-        let done = bed
-            .command(&["run", "db.kv-get", "--db", url])
-            .output()
-            .unwrap();
-        assert_eq!(done.status.code(), Some(2), "{done:?}");
-        assert!(!shows(&done), "{done:?}");
-    }
+    let typed = ["", "?nonsense=1", "%zz"].map(|end| format!("{with}{end}"));
+    refused_when_typed(&bed, "db.kv-get", &typed, &["KURABE_DB_URL"]);
     let args = short("db.kv-get", &["--db", &url]);
     let done = bed.run(&args);
     assert_ne!(done.code, Some(0), "{done:#?}");
@@ -139,14 +126,16 @@ fn a_password_is_shown_nowhere() {
         .env("REDISCLI_AUTH", PASSWORD)
         .output()
         .unwrap();
-    assert!(done.status.success() && !shows(&done), "{done:?}");
+    assert!(
+        done.status.success() && !shows(&done.stdout) && !shows(&done.stderr),
+        "{done:?}"
+    );
     let file = bed.path().join("address");
     std::fs::write(&file, format!("{with}\n")).unwrap();
-    let set = |mode| std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
-    set(0o600);
+    readable(&file, 0o600);
     let by_file = short("db.kv-get", &["--db-file", "address"]);
     bed.run(&by_file).code(0);
-    set(0o640);
+    readable(&file, 0o640);
     bed.run(&by_file).code(2).err_has(&["others may read it"]);
     std::fs::remove_file(&file).unwrap();
     let plain = short("db.kv-get", &["--copies", "2"]);
@@ -155,7 +144,10 @@ fn a_password_is_shown_nowhere() {
         .env("KURABE_DB_URL", &with)
         .output()
         .unwrap();
-    assert!(done.status.success() && !shows(&done), "{done:?}");
+    assert!(
+        done.status.success() && !shows(&done.stdout) && !shows(&done.stderr),
+        "{done:?}"
+    );
     // A user of a name.
     let words = ["ACL", "SETUSER", "bob", "on", ">other-w0rd", "~*", "+@all"];
     let done = server
@@ -172,17 +164,7 @@ fn a_password_is_shown_nowhere() {
         .output()
         .unwrap();
     assert!(done.status.success(), "{done:?}");
-    // Nor is it in what is kept, or exported.
-    bed.run(&["export", "latest", "-o", "run.kurabe"]).code(0);
-    for entry in std::fs::read_dir(bed.path()).unwrap().flatten() {
-        let bytes = std::fs::read(entry.path()).unwrap_or_default();
-        for secret in [PASSWORD, "other-w0rd", "guess"] {
-            let shows = bytes
-                .windows(secret.len())
-                .any(|part| part == secret.as_bytes());
-            assert!(!shows, "{secret}: {}", entry.path().display());
-        }
-    }
+    kept_nowhere(&bed, &[PASSWORD, "other-w0rd", "guess"]);
     // Nor does a worker inherit it.
     let long = [
         "run",
@@ -201,28 +183,6 @@ fn a_password_is_shown_nowhere() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    eventually(60, || is_hidden_from_workers(child.id()));
+    eventually(60, || is_seen_with_a_worker(child.id(), false));
     assert!(child.wait_with_output().unwrap().status.success());
-}
-
-/// Whether a process has a worker, whose environment and command line do not show the password.
-fn is_hidden_from_workers(supervisor: u32) -> bool {
-    let all = std::fs::read_dir("/proc").unwrap().flatten();
-    let mut found = all.map(|entry| entry.path()).filter(|path| {
-        let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
-        let rest = stat.rsplit(") ").next().unwrap_or_default();
-        rest.split(' ').nth(1) == Some(&supervisor.to_string())
-    });
-    found.any(|worker| {
-        let read = |name: &str| std::fs::read(worker.join(name)).unwrap_or_default();
-        let (line, environment) = (read("cmdline"), read("environ"));
-        if !line.windows(8).any(|part| part == b"__worker") || environment.is_empty() {
-            return false;
-        }
-        for bytes in [line, environment] {
-            let mut parts = bytes.windows(PASSWORD.len());
-            assert!(!parts.any(|part| part == PASSWORD.as_bytes()));
-        }
-        true
-    })
 }

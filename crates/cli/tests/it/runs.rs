@@ -506,13 +506,7 @@ fn passes_that_are_spread_over_a_time_have_rests_between_them_and_go_on_after_a_
         "--quiet",
     ];
     let mut child = bed.start(&args);
-    let rounds = || {
-        let listed = bed.listed();
-        listed
-            .first()
-            .map_or(0, |run| run["rounds"].as_u64().unwrap())
-    };
-    crate::bed::eventually(20, || rounds() == 1);
+    crate::bed::eventually(20, || bed.rounds() == 1);
     crate::bed::signal(&child, "-KILL");
     child.wait().unwrap();
     bed.run(&["run", "--resume", "latest", "--quiet"]).code(0);

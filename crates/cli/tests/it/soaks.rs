@@ -160,16 +160,16 @@ fn ctrl_c_keeps_what_there_is_and_the_soak_goes_on_later() {
         &plays,
     ];
     let child = bed.start(&args);
-    eventually(20, || rounds_kept(&bed) >= 2);
+    eventually(20, || bed.rounds() >= 2);
     signal(&child, "-INT");
     let done: Done = child.wait_with_output().unwrap().into();
     let done = done.code(130).err_has(&["hint: `kurabe soak --resume"]);
     done.out_has(&["interrupted", "kurabe soak --resume"]);
-    let before = rounds_kept(&bed);
+    let before = bed.rounds();
     bed.run(&["soak", "--resume", "c"]).code(0);
     let document = document(&bed, "c");
     assert_eq!(document["run"]["end"], "complete");
-    assert!(rounds_kept(&bed) >= before);
+    assert!(bed.rounds() >= before);
     // A finished soak is not gone on with, and what can be done instead is said.
     bed.run(&["soak", "--resume", "c"]).code(2).err_has(&[
         "`c`: run",
@@ -196,7 +196,7 @@ fn a_killed_soak_goes_on_where_its_time_is() {
         &plays,
     ];
     let mut child = bed.start(&args);
-    eventually(20, || rounds_kept(&bed) >= 2);
+    eventually(20, || bed.rounds() >= 2);
     signal(&child, "-KILL");
     child.wait().unwrap();
     eventually(10, || processes_in(bed.path()).is_empty());
@@ -249,21 +249,15 @@ fn a_rest_ends_at_once_when_somebody_interrupts() {
         "r",
     ];
     let child = bed.start(&args);
-    eventually(20, || rounds_kept(&bed) >= 2);
+    eventually(20, || bed.rounds() >= 2);
     std::thread::sleep(std::time::Duration::from_millis(1_500));
-    assert_eq!(rounds_kept(&bed), 2, "it rests");
+    assert_eq!(bed.rounds(), 2, "it rests");
     let begin = sys::clock::monotonic();
     signal(&child, "-TERM");
     let done: Done = child.wait_with_output().unwrap().into();
     done.code(130)
         .out_says(&["a step, or a bucket of", "1 min 0 s"]);
     assert!(sys::clock::monotonic() - begin < 4_000_000_000);
-}
-
-fn rounds_kept(bed: &Bed) -> u64 {
-    let runs = bed.listed();
-    runs.first()
-        .map_or(0, |run| run["rounds"].as_u64().unwrap())
 }
 
 #[test]
@@ -380,7 +374,7 @@ fn interrupted(bed: &Bed, seconds: &str, label: &str, change: impl Fn(&mut Value
         &plays,
     ];
     let child = bed.start(&args);
-    eventually(30, || rounds_kept(bed) >= 2);
+    eventually(30, || bed.rounds() >= 2);
     signal(&child, "-INT");
     let done: Done = child.wait_with_output().unwrap().into();
     done.code(130);

@@ -8,16 +8,17 @@ use super::client::{Changes, Client, Counts, Course, Setting, Shared};
 use super::engines::Engine;
 use super::mix::Mix;
 use super::mysql::Mysql;
+use super::party;
 use super::postgres::Postgres;
 use super::rows::Rows;
 use super::search::Search;
 use super::server::{self, Driver, Server};
 use super::session::{RETRIES_MAX, Session};
-use super::spec::{LAT_P999, SERVER_CPU, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
+use super::spec::{LAT_P999, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
 use super::sqlite::Sqlite;
 use super::tables::{self, Held, Tables};
 use super::under::{OfFile, OfServer, Under};
-use crate::arrivals::{self, OF_ARRIVALS, Queue, Schedule};
+use crate::arrivals::{self, OF_ARRIVALS, Queue};
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
 use engine::recorder::Recorder;
@@ -28,7 +29,6 @@ use engine::workload::{
 use model::ground::{Ground, GroundKind};
 use model::headline::{Headline, Topic};
 use model::host::HostFacts;
-use model::job::Arrivals;
 use model::named::NamedKind;
 use model::num::approx;
 use model::params::Params;
@@ -359,19 +359,14 @@ impl<S: Session> Testing<S> {
         };
         let (queue, search) = match setting.course {
             Course::Closed => (None, None),
-            Course::Open(per_s) => {
-                let schedule = Schedule::new(approx(per_s), Arrivals::Poisson, place.seed);
-                (Some(Queue::new(Some(schedule))), None)
-            }
+            Course::Open(per_s) => (Some(Queue::random(per_s, place.seed)), None),
             Course::Search(limit, time) => {
                 let search = Search::new(limit, time, place.seed);
                 (Some(Queue::new(None)), Some(search))
             }
         };
-        // What arrives is timed by the queue.
-        let timing = queue.as_ref().map_or(Timing::Own, |_| Timing::Off);
         Ok(Self {
-            threads: Threads::start_at(place, make, timing, |_| queue.clone())?,
+            threads: Threads::start_at(place, make, Timing::Own, |_| queue.clone())?,
             counts,
             shared,
             mix: setting.mix,
@@ -454,15 +449,8 @@ impl<S: Session> Body for Testing<S> {
             search.report(&mut finish);
             return Ok(finish);
         }
-        match server_cpu {
-            Some(Ok(used)) => {
-                let each = used / approx(self.ops.max(1));
-                finish.reported.insert(SERVER_CPU.to_owned(), each);
-            }
-            Some(Err(why)) => {
-                finish.missing.insert(SERVER_CPU.to_owned(), why);
-            }
-            None => {}
+        if let Some(used) = server_cpu {
+            party::tell(used, self.ops, &mut finish);
         }
         Ok(finish)
     }

@@ -1,8 +1,24 @@
 //! A server whose processes are on this machine: what they use is told, and they disturb nobody.
 
+use super::spec::SERVER_CPU;
+use engine::workload::Finish;
 use model::num::approx;
 use sys::counters::Process;
 use sys::tree::Tree;
+
+/// Adds what a server used to the end of a round of so many operations, or why nobody knows.
+pub(super) fn tell(used_ns: Result<f64, String>, ops: u64, finish: &mut Finish) {
+    let quantity = SERVER_CPU.to_owned();
+    match used_ns {
+        Ok(used) => {
+            let each = used / approx(ops.max(1));
+            finish.reported.insert(quantity, each);
+        }
+        Err(why) => {
+            finish.missing.insert(quantity, why);
+        }
+    }
+}
 
 /// The CPU time of a server from the beginning of the measured part on.
 #[derive(Debug)]

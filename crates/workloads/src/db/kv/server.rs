@@ -1,7 +1,7 @@
 //! A connection to a server for what is not measured, and whose keys are whose.
 //!
 //! Our keys have computed names, and a marker says how many there are, from before the first is made until after the
-//! last is gone. Without it nothing is ours, whatever it is called. One kurabe at a time works in a database: its
+//! last is gone. Without it nothing is ours, whatever it is called. One round at a time works in a database: its
 //! connection has a name, which goes with it, and of several the first one stays.
 
 use super::error::{is, is_refusal};
@@ -9,13 +9,11 @@ use super::facts::{self, Info};
 use super::keys::{Keys, MADE, MARKER, Note, Values, name};
 use super::resp::{self, Kind};
 use super::wire::{Said, Wire, number_of};
-use crate::db::address::Address;
 use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{of, read};
+use crate::db::server::{Named, locked, of};
 use bytes::BytesMut;
 use engine::consent::Permits;
-use engine::secret::Secret;
 use engine::workload::{Place, StandIn, WorkError};
 use model::named::ServerFact;
 use model::units::Bytes;
@@ -24,9 +22,6 @@ use std::path::Path;
 
 /// What our connection for what is not measured is called.
 const CONNECTION: &str = "kurabe";
-/// The connection of a worker that was killed is there until the server notices.
-const LOCK_TRIES: u32 = 50;
-const LOCK_WAIT_NS: u64 = 100_000_000;
 
 /// Requests that are sent at once where nothing is measured, and bytes of them.
 const PIECE: u64 = 500;
@@ -35,13 +30,10 @@ const PIECE_BYTES: u64 = 1 << 20;
 /// A connection for what is not measured.
 pub(super) struct Server {
     wire: Wire,
-    address: Address,
-    secret: Option<Secret>,
+    named: Named,
     info: Option<Info>,
     /// What our marker says, where it is there.
     note: Option<Note>,
-    /// Whether keys of others may be there.
-    allows_existing: bool,
 }
 
 /// What stands where our marker belongs.
@@ -91,24 +83,19 @@ pub(in crate::db) fn settings(
 
 impl Server {
     fn connected(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
-        let permit = permits.of(path);
-        let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
-        let (address, secret) = (read(path)?, permit.secret().cloned());
-        let wire = Wire::log_in(&address, secret.as_ref());
+        let named = Named::of(permits, path)?;
         Ok(Self {
-            wire: wire.map_err(|trouble| of("connect to", &address, &trouble))?,
-            address,
-            secret,
+            wire: named.entered(Wire::log_in)?,
+            named,
             info: None,
             note: None,
-            allows_existing: permit.allows_existing(),
         })
     }
 
     /// Connects, and looks whether keys may be made there.
     pub(super) fn open(place: &Place, server: &StandIn) -> Result<Self, WorkError> {
         let mut opened = Self::connected(&place.permits, &server.path)?;
-        let allows_existing = opened.allows_existing;
+        let allows_existing = opened.named.allows_existing;
         opened.info = opened.tried("look at", Info::ask)?;
         let unfit = opened.info.as_ref().and_then(Info::unfit);
         if let Some(why) = unfit {
@@ -127,7 +114,7 @@ impl Server {
     }
 
     fn refused(&self, why: &str) -> WorkError {
-        WorkError::Unsupported(format!("make keys in `{}`: {why}", self.address))
+        WorkError::Unsupported(format!("make keys in `{}`: {why}", self.named.address))
     }
 
     /// Asks for something that a user may not be allowed to ask: `None` then.
@@ -139,7 +126,7 @@ impl Server {
         match ask(&mut self.wire) {
             Ok(found) => Ok(Some(found)),
             Err(trouble) if is_refusal(&trouble) => Ok(None),
-            Err(trouble) => Err(of(operation, &self.address, &trouble)),
+            Err(trouble) => Err(of(operation, &self.named.address, &trouble)),
         }
     }
 
@@ -148,7 +135,7 @@ impl Server {
         operation: &str,
         ask: impl FnOnce(&mut Wire) -> Result<T, Trouble>,
     ) -> Result<T, WorkError> {
-        ask(&mut self.wire).map_err(|trouble| of(operation, &self.address, &trouble))
+        ask(&mut self.wire).map_err(|trouble| of(operation, &self.named.address, &trouble))
     }
 
     /// Waits until no connection of our name is there that was before ours. Where a user may not look at connections
@@ -160,19 +147,12 @@ impl Server {
             wire.number(&[b"CLIENT", b"ID"])
         })?;
         let Some(own) = named else { return Ok(()) };
-        for _ in 0..LOCK_TRIES {
+        let address = self.named.address.clone();
+        locked(&address, || {
             let list = self.tried(LOCK, |wire| wire.text(&[b"CLIENT", b"LIST"]))?;
             let list = list.flatten().unwrap_or_default();
-            if !is_there_before(&list, own, &self.address.database) {
-                return Ok(());
-            }
-            sys::clock::sleep(LOCK_WAIT_NS);
-        }
-        Err(WorkError::Failed(format!(
-            "work in `{}`: another kurabe works there, from this machine or another one\n\
-             hint: wait until it is done, or name another database",
-            self.address
-        )))
+            Ok(!is_there_before(&list, own, &address.database))
+        })
     }
 
     fn marker(&mut self) -> Result<Marker, WorkError> {
@@ -278,7 +258,7 @@ impl Server {
         if done.kind != Kind::Word {
             return Err(WorkError::Failed(format!(
                 "mark the keys of `{}`: somebody else made or deleted the marker meanwhile",
-                self.address
+                self.named.address
             )));
         }
         self.note = Some(note);
@@ -411,8 +391,7 @@ impl Server {
 
     /// A connection of a client.
     pub(super) fn client(&self) -> Result<Wire, WorkError> {
-        let wire = Wire::log_in(&self.address, self.secret.as_ref());
-        wire.map_err(|trouble| of("connect to", &self.address, &trouble))
+        self.named.entered(Wire::log_in)
     }
 
     /// What the server says of itself, a sentence each.
@@ -447,12 +426,12 @@ impl Server {
 
     /// Whether keys of others may be in the database.
     pub(super) const fn is_shared(&self) -> bool {
-        self.allows_existing
+        self.named.allows_existing
     }
 
     /// The address without what opens it.
     pub(super) fn shown(&self) -> String {
-        self.address.to_string()
+        self.named.address.to_string()
     }
 }
 

@@ -7,10 +7,9 @@ use super::client::{Client, Counts, Setting, Shared};
 use super::keys::{Keys, Values};
 use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
-use crate::arrivals::{OF_ARRIVALS, Queue, RATE, Schedule};
+use crate::arrivals::{self, OF_ARRIVALS, Queue, RATE};
 use crate::db::engines::Engine;
-use crate::db::party::Party;
-use crate::db::spec::SERVER_CPU;
+use crate::db::party::{self, Party};
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
 use engine::recorder::Recorder;
@@ -20,7 +19,6 @@ use engine::workload::{
 use model::ground::{Ground, GroundKind};
 use model::headline::{Headline, Topic};
 use model::host::HostFacts;
-use model::job::Arrivals;
 use model::named::NamedKind;
 use model::num::approx;
 use model::params::Params;
@@ -93,10 +91,6 @@ fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
     })
 }
 
-fn is_open(params: &Params) -> bool {
-    params.count(RATE.name) > 0
-}
-
 impl Workload for Kv {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -127,7 +121,7 @@ impl Workload for Kv {
                 "no more requests than have 16 MiB of values together",
             ));
         }
-        if is_open(params) && pipeline > 1 {
+        if arrivals::asked(params) && pipeline > 1 {
             return Err(BadValue::new(
                 "pipeline",
                 "1 where requests arrive at a `rate`: each comes by itself",
@@ -143,7 +137,7 @@ impl Workload for Kv {
         let reads = writes_of(params).is_ok_and(|(writes, of)| writes < of);
         let is_one = |metric: &&MetricDef| match metric.quantity {
             HIT_RATE => reads,
-            name if OF_ARRIVALS.contains(&name) => is_open(params),
+            name if OF_ARRIVALS.contains(&name) => arrivals::asked(params),
             _ => true,
         };
         SPEC.metrics.iter().filter(is_one).collect()
@@ -322,16 +316,13 @@ impl Testing {
                 (place.seed, number),
             )
         };
-        let rate = approx(params.count(RATE.name));
-        let queue = is_open(params)
-            .then(|| Queue::new(Some(Schedule::new(rate, Arrivals::Poisson, place.seed))));
-        // What arrives is timed by the queue.
-        let timing = queue.as_ref().map_or(Timing::Own, |_| Timing::Off);
+        let rate = params.count(RATE.name);
+        let queue = (rate > 0).then(|| Queue::random(rate, place.seed));
         let facts = server.facts()?;
         let party = Party::new(server.process(), server.is_here());
         let notes = facts.notes.into_iter().chain(party.note()).collect();
         Ok(Self {
-            threads: Threads::start_at(place, make, timing, |_| queue.clone())?,
+            threads: Threads::start_at(place, make, Timing::Own, |_| queue.clone())?,
             counts,
             shared,
             setting,
@@ -420,15 +411,7 @@ impl Body for Testing {
             let hits = approx(reads - misses) / approx(reads);
             finish.reported.insert(HIT_RATE.to_owned(), hits);
         }
-        match server_cpu {
-            Ok(used) => {
-                let each = used / approx(self.ops.max(1));
-                finish.reported.insert(SERVER_CPU.to_owned(), each);
-            }
-            Err(why) => {
-                finish.missing.insert(SERVER_CPU.to_owned(), why);
-            }
-        }
+        party::tell(server_cpu, self.ops, &mut finish);
         Ok(finish)
     }
 }

@@ -20,8 +20,7 @@ use self::wire::{AUTOCOMMIT, Done, Wire};
 use super::address::Address;
 use super::mix::Mix;
 use super::server::trouble::Trouble;
-use super::server::{Driver, fatal};
-use super::session::{Session, SessionError};
+use super::server::{Driver, Word};
 use super::statement::{Answer, Kind, Statement};
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
@@ -71,31 +70,6 @@ pub(super) struct Mysql {
 enum Value<'a> {
     Number(u32),
     Text(&'a str),
-}
-
-impl Driver for Mysql {
-    fn connected(
-        address: &Address,
-        secret: Option<&Secret>,
-        (mix, tables): (&Mix, u32),
-    ) -> Result<Self, Trouble> {
-        let mut wire = entered(address, secret)?;
-        wire.line.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
-        let mut statements = Vec::new();
-        for table in 0..tables {
-            for kind in Kind::ALL {
-                let needs = mix.needs(kind);
-                let prepared = needs.then(|| prepare(&mut wire, &kind.sql(table)));
-                statements.push(prepared.transpose()?);
-            }
-        }
-        Ok(Self {
-            wire,
-            address: address.to_string(),
-            is_open: false,
-            statements,
-        })
-    }
 }
 
 /// A connection whose statements are transactions by themselves where none was begun, whatever the server's setting.
@@ -207,34 +181,14 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     Ok(())
 }
 
-/// A statement that was refused is tried again with its transaction.
-fn or_again(done: Done) -> Result<(), SessionError> {
-    let Some(code) = done.code else { return Ok(()) };
+/// The place of the code with which a statement was refused.
+fn refused(done: &Done) -> Option<usize> {
+    let code = done.code?;
     let place = TRIED_AGAIN.iter().position(|own| *own == code);
-    Err(SessionError::Retry(place.unwrap_or(0)))
+    Some(place.unwrap_or(0))
 }
 
-impl Mysql {
-    fn carry_out(
-        &mut self,
-        table: u32,
-        statement: &Statement<'_>,
-    ) -> Result<(Answer, Done), Trouble> {
-        let kind = statement.kind();
-        let place = table as usize * Kind::ALL.len() + kind as usize;
-        let prepared = self.statements[place].as_mut();
-        let prepared = prepared.expect("the mix needs what it makes");
-        self.wire.begin();
-        put(&mut self.wire.line.out, prepared, statement);
-        self.wire.send()?;
-        let mut answer = Answer::default();
-        let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
-        answer.rows = answer.rows.saturating_add(done.rows);
-        Ok((answer, done))
-    }
-}
-
-impl Session for Mysql {
+impl Driver for Mysql {
     const RETRIES: &'static [&'static str] = &[
         "1213 (deadlock)",
         "1020 (record changed)",
@@ -245,50 +199,71 @@ impl Session for Mysql {
     /// Who waited for a row finds what another transaction has put in its place.
     const ROWS_MAY_BE_GONE: bool = false;
 
-    fn connect(&mut self) -> Result<(), SessionError> {
-        Ok(())
+    fn connected(
+        address: &Address,
+        secret: Option<&Secret>,
+        (mix, tables): (&Mix, u32),
+    ) -> Result<Self, Trouble> {
+        let mut wire = entered(address, secret)?;
+        wire.line.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
+        let mut statements = Vec::new();
+        for table in 0..tables {
+            for kind in Kind::ALL {
+                let needs = mix.needs(kind);
+                let prepared = needs.then(|| prepare(&mut wire, &kind.sql(table)));
+                statements.push(prepared.transpose()?);
+            }
+        }
+        Ok(Self {
+            wire,
+            address: address.to_string(),
+            is_open: false,
+            statements,
+        })
     }
 
-    fn begin(&mut self, _: bool) -> Result<(), SessionError> {
-        const OPERATION: &str = "begin a transaction in";
-        let done = simply(&mut self.wire, "BEGIN").map_err(fatal(OPERATION))?;
-        self.is_open = true;
-        or_again(done)
+    /// After 1205 the transaction is still open, and after 1213 it is not: ROLLBACK ends both.
+    fn say(&mut self, word: Word) -> Result<Option<usize>, Trouble> {
+        let done = simply(&mut self.wire, word.sql())?;
+        let refused = refused(&done);
+        self.is_open = match word {
+            Word::Begin => true,
+            Word::Commit => refused.is_some(),
+            Word::Rollback => false,
+        };
+        Ok(refused)
     }
 
     #[inline]
-    fn execute(&mut self, table: u32, statement: &Statement<'_>) -> Result<Answer, SessionError> {
-        let done = self.carry_out(table, statement);
-        let (answer, done) = done.map_err(fatal(statement.kind().operation()))?;
-        or_again(done)?;
-        Ok(answer)
+    fn carry_out(
+        &mut self,
+        table: u32,
+        statement: &Statement<'_>,
+    ) -> Result<(Answer, Option<usize>), Trouble> {
+        let kind = statement.kind();
+        let place = table as usize * Kind::ALL.len() + kind as usize;
+        let prepared = self.statements[place].as_mut();
+        let prepared = prepared.expect("the mix needs what it makes");
+        self.wire.begin();
+        put(&mut self.wire.line.out, prepared, statement);
+        self.wire.send()?;
+        let mut answer = Answer::default();
+        let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
+        answer.rows = answer.rows.saturating_add(done.rows);
+        Ok((answer, refused(&done)))
     }
 
-    fn commit(&mut self) -> Result<(), SessionError> {
-        let done = simply(&mut self.wire, "COMMIT").map_err(fatal("commit to"))?;
-        or_again(done)?;
-        self.is_open = false;
-        Ok(())
+    fn is_open(&self) -> bool {
+        self.is_open
     }
 
-    /// After 1205 the transaction is still open, and after 1213 it is not: the same word ends both.
-    fn rollback(&mut self) -> Result<(), SessionError> {
-        if !self.is_open {
-            return Ok(());
-        }
-        let done = simply(&mut self.wire, "ROLLBACK").map_err(fatal("roll back in"))?;
-        self.is_open = false;
-        or_again(done)
-    }
-
-    fn close(&mut self) {
+    fn part(&mut self) -> Result<(), Trouble> {
         self.wire.begin();
         self.wire.line.out.put_u8(QUIT);
-        // Who is not there any more needs no farewell.
-        let _ = self.wire.send();
+        self.wire.send()
     }
 
-    fn object(&self) -> String {
-        self.address.clone()
+    fn address(&self) -> &str {
+        &self.address
     }
 }

@@ -21,8 +21,7 @@ use self::wire::{Done, Wire};
 use super::address::Address;
 use super::mix::Mix;
 use super::server::trouble::Trouble;
-use super::server::{Driver, fatal};
-use super::session::{Session, SessionError};
+use super::server::{Driver, Word};
 use super::statement::{Answer, Kind, Statement};
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
@@ -56,62 +55,6 @@ pub(super) struct Postgres {
 enum Value<'a> {
     Number(u32),
     Text(&'a str),
-}
-
-impl Driver for Postgres {
-    fn connected(
-        address: &Address,
-        secret: Option<&Secret>,
-        (mix, tables): (&Mix, u32),
-    ) -> Result<Self, Trouble> {
-        let (mut wire, _) = login::log_in(address, secret)?;
-        wire.line.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
-        let mut names = Vec::new();
-        for table in 0..tables {
-            for kind in Kind::ALL {
-                if !mix.needs(kind) {
-                    names.push(String::new());
-                    continue;
-                }
-                let name = format!("k{table}_{}", kind as u8);
-                let sql = numbered(&kind.sql(table));
-                frontend::parse(&name, &sql, [], &mut wire.line.out).map_err(Trouble::Io)?;
-                names.push(name);
-            }
-        }
-        frontend::sync(&mut wire.line.out);
-        wire.send()?;
-        wire.answer(|_| Ok(()))?;
-        Ok(Self {
-            wire,
-            address: address.to_string(),
-            names,
-        })
-    }
-}
-
-impl Postgres {
-    fn carry_out(
-        &mut self,
-        table: u32,
-        statement: &Statement<'_>,
-    ) -> Result<(Answer, Done), Trouble> {
-        let kind = statement.kind();
-        let name = &self.names[table as usize * Kind::ALL.len() + kind as usize];
-        put(&mut self.wire.line.out, name, statement)?;
-        self.wire.send()?;
-        let mut answer = Answer::default();
-        let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
-        answer.rows = done.rows;
-        Ok((answer, done))
-    }
-
-    /// A statement without parameters and rows.
-    fn simply(&mut self, sql: &str) -> Result<Done, Trouble> {
-        frontend::query(sql, &mut self.wire.line.out).map_err(Trouble::Io)?;
-        self.wire.send()?;
-        self.wire.answer(|_| Ok(()))
-    }
 }
 
 /// `$1`, `$2`... in the place of `?`.
@@ -181,14 +124,14 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     Ok(())
 }
 
-/// A statement that was refused is tried again with its transaction.
-fn or_again(done: Done) -> Result<(), SessionError> {
-    let Some(code) = done.code else { return Ok(()) };
+/// The place of the code with which a statement was refused.
+fn refused(done: &Done) -> Option<usize> {
+    let code = done.code?;
     let place = TRIED_AGAIN.iter().position(|own| **own == code.0);
-    Err(SessionError::Retry(place.unwrap_or(0)))
+    Some(place.unwrap_or(0))
 }
 
-impl Session for Postgres {
+impl Driver for Postgres {
     const RETRIES: &'static [&'static str] = &[
         "23505 (unique violation)",
         "40P01 (deadlock)",
@@ -199,44 +142,69 @@ impl Session for Postgres {
     /// the first one put in its place came after the second statement began.
     const ROWS_MAY_BE_GONE: bool = true;
 
-    fn connect(&mut self) -> Result<(), SessionError> {
-        Ok(())
+    fn connected(
+        address: &Address,
+        secret: Option<&Secret>,
+        (mix, tables): (&Mix, u32),
+    ) -> Result<Self, Trouble> {
+        let (mut wire, _) = login::log_in(address, secret)?;
+        wire.line.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
+        let mut names = Vec::new();
+        for table in 0..tables {
+            for kind in Kind::ALL {
+                if !mix.needs(kind) {
+                    names.push(String::new());
+                    continue;
+                }
+                let name = format!("k{table}_{}", kind as u8);
+                let sql = numbered(&kind.sql(table));
+                frontend::parse(&name, &sql, [], &mut wire.line.out).map_err(Trouble::Io)?;
+                names.push(name);
+            }
+        }
+        frontend::sync(&mut wire.line.out);
+        wire.send()?;
+        wire.answer(|_| Ok(()))?;
+        Ok(Self {
+            wire,
+            address: address.to_string(),
+            names,
+        })
     }
 
-    fn begin(&mut self, _: bool) -> Result<(), SessionError> {
-        const OPERATION: &str = "begin a transaction in";
-        let done = self.simply("BEGIN").map_err(fatal(OPERATION))?;
-        or_again(done)
+    fn say(&mut self, word: Word) -> Result<Option<usize>, Trouble> {
+        frontend::query(word.sql(), &mut self.wire.line.out).map_err(Trouble::Io)?;
+        self.wire.send()?;
+        let done = self.wire.answer(|_| Ok(()))?;
+        Ok(refused(&done))
     }
 
     #[inline]
-    fn execute(&mut self, table: u32, statement: &Statement<'_>) -> Result<Answer, SessionError> {
-        let done = self.carry_out(table, statement);
-        let (answer, done) = done.map_err(fatal(statement.kind().operation()))?;
-        or_again(done)?;
-        Ok(answer)
+    fn carry_out(
+        &mut self,
+        table: u32,
+        statement: &Statement<'_>,
+    ) -> Result<(Answer, Option<usize>), Trouble> {
+        let kind = statement.kind();
+        let name = &self.names[table as usize * Kind::ALL.len() + kind as usize];
+        put(&mut self.wire.line.out, name, statement)?;
+        self.wire.send()?;
+        let mut answer = Answer::default();
+        let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
+        answer.rows = done.rows;
+        Ok((answer, refused(&done)))
     }
 
-    fn commit(&mut self) -> Result<(), SessionError> {
-        let done = self.simply("COMMIT").map_err(fatal("commit to"))?;
-        or_again(done)
+    fn is_open(&self) -> bool {
+        self.wire.status != b'I'
     }
 
-    fn rollback(&mut self) -> Result<(), SessionError> {
-        if self.wire.status == b'I' {
-            return Ok(());
-        }
-        let done = self.simply("ROLLBACK").map_err(fatal("roll back in"))?;
-        or_again(done)
-    }
-
-    fn close(&mut self) {
+    fn part(&mut self) -> Result<(), Trouble> {
         frontend::terminate(&mut self.wire.line.out);
-        // Who is not there any more needs no farewell.
-        let _ = self.wire.send();
+        self.wire.send()
     }
 
-    fn object(&self) -> String {
-        self.address.clone()
+    fn address(&self) -> &str {
+        &self.address
     }
 }

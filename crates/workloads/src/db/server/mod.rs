@@ -2,21 +2,22 @@
 //!
 //! A kind of server is a [`Driver`] for the clients and a [`Link`] for what is not measured, both of which [`connect`]
 //! and `db.oltp` find by the address. Each of our tables carries a comment that begins with [`MARK`], from the
-//! statement that made it on; only such a table is ever dropped, and never anybody else's. One kurabe at a time works
+//! statement that made it on; only such a table is ever dropped, and never anybody else's. One round at a time works
 //! in a database: a lock of the server, which ends with the connection, keeps a second one out.
 
+mod driver;
 pub(super) mod facts;
 pub(super) mod line;
 mod tables;
 pub(super) mod trouble;
 
+pub(super) use driver::{Driver, Word};
 pub(super) use tables::{check, make, remove, stand_on};
 
 use self::trouble::Trouble;
 use super::address::{Address, Defaults};
 use super::engines::Engine;
 use super::mix::Mix;
-use super::session::{Session, SessionError};
 use super::statement::name;
 use super::tables::Tables;
 use engine::consent::Permits;
@@ -26,7 +27,6 @@ use model::named::ServerFact;
 use model::units::Bytes;
 use std::io;
 use std::path::Path;
-use sys::loops::failure::Failure;
 pub(super) use tables::Maker;
 
 /// What the comment of every table of ours begins with.
@@ -38,19 +38,6 @@ const LOCK_WAIT_NS: u64 = 100_000_000;
 
 /// Rows of text; a value that is missing is `None`.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
-
-/// A client's connection to a kind of server.
-pub(super) trait Driver: Session {
-    /// Connects and prepares what the mix needs on so many tables, before anything is measured: a login takes
-    /// milliseconds.
-    fn connected(
-        address: &Address,
-        secret: Option<&Secret>,
-        work: (&Mix, u32),
-    ) -> Result<Self, Trouble>
-    where
-        Self: Sized;
-}
 
 /// A connection to a kind of server for what is not measured, in its own SQL. Tables go by their numbers, from 0.
 pub(super) trait Link {
@@ -139,7 +126,7 @@ pub(super) fn settings(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>
     {
         return Err(WorkError::Unsupported(format!(
             "work on `{}`: two connections have one process of the server at the same time{POOLER}",
-            server.address
+            server.named.address
         )));
     }
     server.with("ask for the settings of", Link::settings)
@@ -148,8 +135,7 @@ pub(super) fn settings(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>
 /// A server with the lock of a database.
 pub(super) struct Server {
     link: Box<dyn Link>,
-    address: Address,
-    secret: Option<Secret>,
+    named: Named,
 }
 
 /// A table or what looks like one, and whether a name of ours would mean it.
@@ -218,28 +204,45 @@ fn refusal(
     ))
 }
 
-/// The address that a path of a server is.
-pub(super) fn read(path: &Path) -> Result<Address, WorkError> {
-    let text = path.to_string_lossy();
-    let typed = Address::read(&text, &Defaults::default());
-    typed
-        .map(|typed| typed.address)
-        .map_err(|why| WorkError::failed("read the address", &text, why))
+/// A server as a run names it.
+pub(super) struct Named {
+    pub(super) address: Address,
+    pub(super) secret: Option<Secret>,
+    /// Whether what others keep there is no reason to refuse it.
+    pub(super) allows_existing: bool,
+}
+
+impl Named {
+    /// What the path of a server is, and what opens it.
+    pub(super) fn of(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
+        let permit = permits.of(path);
+        let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
+        let text = path.to_string_lossy();
+        let typed = Address::read(&text, &Defaults::default());
+        let typed = typed.map_err(|why| WorkError::failed("read the address", &text, why))?;
+        Ok(Self {
+            address: typed.address,
+            secret: permit.secret().cloned(),
+            allows_existing: permit.allows_existing(),
+        })
+    }
+
+    /// Connects by this.
+    pub(super) fn entered<T>(
+        &self,
+        connect: impl FnOnce(&Address, Option<&Secret>) -> Result<T, Trouble>,
+    ) -> Result<T, WorkError> {
+        connect(&self.address, self.secret.as_ref())
+            .map_err(|trouble| of("connect to", &self.address, &trouble))
+    }
 }
 
 impl Server {
     /// Connects.
     fn connected(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
-        let permit = permits.of(path);
-        let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
-        let address = read(path)?;
-        let secret = permit.secret().cloned();
-        let link = connect(&address, secret.as_ref());
-        Ok(Self {
-            link: link.map_err(|trouble| of("connect to", &address, &trouble))?,
-            address,
-            secret,
-        })
+        let named = Named::of(permits, path)?;
+        let link = named.entered(connect)?;
+        Ok(Self { link, named })
     }
 
     /// Connects, takes the lock, and looks whether tables may be made there.
@@ -248,28 +251,26 @@ impl Server {
         server: &StandIn,
         tables: &Tables,
     ) -> Result<Self, WorkError> {
-        let permit = place.permits.of(&server.path);
-        let permit = permit.map_err(|error| WorkError::Failed(error.to_string()))?;
         let mut opened = Self::connected(&place.permits, &server.path)?;
         let mut why = opened.with("look at", Link::look)?;
         if why.is_none() {
             opened.lock()?;
             let found = opened.relations()?;
-            let engine = opened.address.engine;
-            why = refusal(engine, &found, tables.number, permit.allows_existing());
+            let engine = opened.named.address.engine;
+            why = refusal(engine, &found, tables.number, opened.named.allows_existing);
         }
         match why {
             None => Ok(opened),
             Some(why) => Err(WorkError::Unsupported(format!(
                 "make tables in `{}`: {why}",
-                opened.address
+                opened.named.address
             ))),
         }
     }
 
     /// What it is.
     pub(super) const fn engine(&self) -> Engine {
-        self.address.engine
+        self.named.address.engine
     }
 
     /// Connections of so many clients, prepared.
@@ -279,8 +280,8 @@ impl Server {
         work: (&Mix, u32),
     ) -> Result<Vec<D>, WorkError> {
         let connected = |_| {
-            D::connected(&self.address, self.secret.as_ref(), work)
-                .map_err(|trouble| of("connect to", &self.address, &trouble))
+            self.named
+                .entered(|address, secret| D::connected(address, secret, work))
         };
         (0..number).map(connected).collect()
     }
@@ -297,7 +298,7 @@ impl Server {
 
     /// The address without what opens it.
     pub(super) fn shown(&self) -> String {
-        self.address.to_string()
+        self.named.address.to_string()
     }
 
     /// What the server says of itself, with the tables of the test.
@@ -312,21 +313,12 @@ impl Server {
         does: impl FnOnce(&mut (dyn Link + 'static)) -> Result<T, Trouble>,
     ) -> Result<T, WorkError> {
         let done = does(&mut *self.link);
-        done.map_err(|trouble| of(operation, &self.address, &trouble))
+        done.map_err(|trouble| of(operation, &self.named.address, &trouble))
     }
 
     fn lock(&mut self) -> Result<(), WorkError> {
-        for _ in 0..LOCK_TRIES {
-            if self.with("lock", Link::try_lock)? {
-                return Ok(());
-            }
-            sys::clock::sleep(LOCK_WAIT_NS);
-        }
-        Err(WorkError::Failed(format!(
-            "work in `{}`: another kurabe works there, from this machine or another one\n\
-             hint: wait until it is done, or name another database",
-            self.address
-        )))
+        let address = self.named.address.clone();
+        locked(&address, || self.with("lock", Link::try_lock))
     }
 
     fn relations(&mut self) -> Result<Vec<Relation>, WorkError> {
@@ -334,20 +326,26 @@ impl Server {
     }
 }
 
+/// Waits until nobody else works in a database, for as long as a server needs to notice that a worker was killed.
+pub(super) fn locked(
+    address: &Address,
+    mut try_lock: impl FnMut() -> Result<bool, WorkError>,
+) -> Result<(), WorkError> {
+    for _ in 0..LOCK_TRIES {
+        if try_lock()? {
+            return Ok(());
+        }
+        sys::clock::sleep(LOCK_WAIT_NS);
+    }
+    Err(WorkError::Failed(format!(
+        "work in `{address}`: another kurabe works there, from this machine or another one\n\
+         hint: wait until it is done, or name another database"
+    )))
+}
+
 /// The first value of the first row.
 pub(super) fn value(rows: Rows) -> Option<String> {
     rows.into_iter().flatten().next().flatten()
-}
-
-/// What went wrong, for a client.
-pub(super) fn fatal(operation: &'static str) -> impl Fn(Trouble) -> SessionError {
-    move |trouble| {
-        SessionError::Fatal(Failure {
-            operation,
-            done: 0,
-            error: io::Error::other(trouble.to_string()),
-        })
-    }
 }
 
 /// What went wrong with a server; what no further round can help is said to be so.

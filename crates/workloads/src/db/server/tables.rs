@@ -110,7 +110,7 @@ impl Server {
         if Some(held) != expected {
             return Err(WorkError::Wrong(format!(
                 "make tables in `{}`: the server holds {held:?} in place of {expected:?}",
-                self.address
+                self.named.address
             )));
         }
         for table in 0..tables.number {
@@ -130,8 +130,8 @@ impl Server {
             let values = rows.iter().flatten().flatten();
             let numbers: Vec<i64> = values.filter_map(|value| value.parse().ok()).collect();
             let [rows, sum_k, first, last] = *numbers.as_slice() else {
-                let garbage = Trouble::Garbage(self.address.engine);
-                return Err(of(LOOK, &self.address, &garbage));
+                let garbage = Trouble::Garbage(self.named.address.engine);
+                return Err(of(LOOK, &self.named.address, &garbage));
             };
             let own = Held {
                 rows: rows.try_into().unwrap_or(0),
