@@ -1,7 +1,8 @@
 //! The database server that a run works on: its address, which is kept with the run, and what opens it, which is not.
 //!
 //! The address comes from `--db`, `--db-file` or `KURABE_DB_URL`, in this order. A password on the command line is
-//! refused: everybody on the machine sees it there. Where none is given it is looked for where libpq looks.
+//! refused: everybody on the machine sees it there. Where none is given it is looked for
+//! where the clients of that kind of server look.
 
 use crate::args::ServerArgs;
 use crate::exit::{Exit, failure};

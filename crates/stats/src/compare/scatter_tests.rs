@@ -7,7 +7,9 @@ use crate::visits::Visits;
 use crate::yuen;
 use model::comparison::{Inside, MetricComparison, ScatterSource, Verdict};
 use model::host::Fact;
+use model::named::{Named, NamedKind};
 use model::record::Run;
+use model::spec::Nature;
 
 /// A run of a machine, of nine rounds around this level.
 fn run(machine: &str, id: &str, seed: u64, level: f64) -> Run {
@@ -131,6 +133,41 @@ fn earlier_runs_of_the_machine_say_more_than_what_is_shipped_and_strangers_say_n
         },
     );
     assert!(found.earlier.base.is_empty());
+}
+
+#[test]
+fn earlier_runs_on_another_database_server_say_nothing_of_this_one() {
+    let on = |mut run: Run, server: &str| {
+        run.plan.cases[0].nature = Nature::Database;
+        run.plan.named = vec![Named {
+            path: format!("postgres://bob@{server}:5432/shop"),
+            kind: NamedKind::Server,
+            stands_in: true,
+            writes: true,
+            size: Fact::default(),
+            devices: Fact::default(),
+            serial: Fact::default(),
+            server: Vec::new(),
+        }];
+        run
+    };
+    let source = |server: &str| {
+        let earlier: Vec<Run> = (1..7)
+            .map(|hours: i64| {
+                let seed = hours.unsigned_abs();
+                let run = run("a", &format!("r{hours}"), seed, 100.0);
+                later(on(run, server), -60 * hours)
+            })
+            .collect();
+        let [a, b] = [("x", 11), ("y", 12)].map(|(id, seed)| on(run("a", id, seed, 100.0), "db"));
+        let options = CompareOptions {
+            earlier: &earlier,
+            ..NOBODY
+        };
+        only(&[&a], &[&b], &options).scatter.base.unwrap().source
+    };
+    assert_eq!(source("db"), ScatterSource::Earlier { runs: 6 });
+    assert!(matches!(source("other"), ScatterSource::Shipped { .. }));
 }
 
 #[test]
