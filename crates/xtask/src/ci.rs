@@ -120,13 +120,11 @@ fn tests(root: &Path) -> anyhow::Result<Ended> {
         say!("{CORPUS} is not set: tests marked `ignore = \"corpus: ...\"` are skipped");
     }
     if has(root, "nextest") {
-        let mut arguments = vec![
-            "nextest",
-            "run",
-            "--locked",
-            "--workspace",
-            "--no-fail-fast",
-        ];
+        // Most of their time they wait: for servers, deadlines, disks.
+        let cpus = std::thread::available_parallelism().context("count the CPUs")?;
+        let at_once = (2 * cpus.get()).to_string();
+        let mut arguments = vec!["nextest", "run", "--locked", "--workspace"];
+        arguments.extend(["--no-fail-fast", "--test-threads", &at_once]);
         if all {
             arguments.extend(["--run-ignored", "all"]);
         }

@@ -19,6 +19,7 @@ mod at_once;
 mod bonnie;
 mod checks;
 mod files;
+mod floor;
 mod originals;
 mod rebuild;
 mod servers;

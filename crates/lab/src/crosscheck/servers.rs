@@ -7,7 +7,7 @@
 
 use super::checks::{Must, Reported};
 use super::originals::{self, behind, sysbench_figure};
-use super::{Measured, Page, Wanted, median_of};
+use super::{Measured, Page, Wanted, floor, median_of};
 use crate::asked;
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
@@ -36,6 +36,12 @@ struct Options {
     /// An empty database of the same server for sysbench's; both let the user in without a password
     #[arg(long, value_name = "URL")]
     theirs: String,
+    /// Rows of the table on both sides
+    #[arg(long, default_value_t = 10_000)]
+    table_size: u32,
+    /// How both sides choose rows: `special` or `uniform`
+    #[arg(long, default_value = "special")]
+    rand_type: String,
 }
 
 pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
@@ -52,19 +58,25 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         binary: asked::binary(root, wanted.binary.as_deref())?,
         theirs: Connection::of(&options.theirs)?,
         ours: options.ours,
+        table_size: options.table_size,
+        rand_type: options.rand_type,
         dir,
     };
     let mut page = Page::default();
     let version = output(command(&bench.dir, &bench.binary).arg("--version"))?;
     page.say(&format!(
-        "{}; {} pairs of {SECONDS} s, in turn first and second; {}",
+        "{}; {} pairs of {SECONDS} s, in turn first and second; {}; {} rows, chosen `{}`",
         version.trim(),
         wanted.pairs,
-        bench.theirs.server
+        bench.theirs.server,
+        bench.table_size,
+        bench.rand_type
     ));
     page.heads();
+    let mut takes = Vec::new();
     for load in loads {
         let measured = bench.measure(load, wanted.pairs)?;
+        takes.push(bench.takes(load, &measured)?);
         for (line, measured) in &measured {
             page.add(&line.0, line.1, measured);
         }
@@ -72,6 +84,13 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         if let Some(out) = &wanted.out {
             page.write(&root.join(out))?;
         }
+    }
+    page.say(TAKES);
+    for line in takes {
+        page.say(&line);
+    }
+    if let Some(out) = &wanted.out {
+        page.write(&root.join(out))?;
     }
     say!("{}", page.commands());
     fs::remove_dir_all(&bench.dir).with_context(|| format!("remove `{}`", bench.dir.display()))
@@ -103,6 +122,10 @@ const LOADS: [Load; 6] = [
     load("db.point-select", "oltp_point_select", 4),
     load("db.point-select", "oltp_point_select", 16),
 ];
+
+/// What a transaction takes of its client: beside it what the kernel takes of any client that sends the same messages.
+const TAKES: &str = "\n| what | ours, CPU us | theirs | floor: the same messages to an echo | ours over floor | \
+                     ours, share of the mean time |\n|---|---|---|---|---|---|";
 
 /// What is compared, and what its ratio must be.
 type Line = (String, Must);
@@ -176,7 +199,18 @@ struct Bench {
     binary: PathBuf,
     ours: String,
     theirs: Connection,
+    table_size: u32,
+    rand_type: String,
     dir: PathBuf,
+}
+
+/// What one run of ours came to.
+struct Own {
+    tps: f64,
+    qps: f64,
+    cpu_ns: f64,
+    p95_ms: f64,
+    mean_ns: f64,
 }
 
 impl Bench {
@@ -188,12 +222,13 @@ impl Bench {
         for pair in 0..pairs {
             let [own, other] = &mut commands;
             let (ours, theirs) = if pair % 2 == 0 {
-                let ours = self.ours(load, own)?;
+                let ours = self.ours(load, &self.ours, own)?;
                 (ours, self.theirs(load, other)?)
             } else {
                 let theirs = self.theirs(load, other)?;
-                (self.ours(load, own)?, theirs)
+                (self.ours(load, &self.ours, own)?, theirs)
             };
+            let ours = [ours.tps, 1e9 / ours.cpu_ns, ours.p95_ms];
             for ((_, measured), values) in all.iter_mut().zip(ours.into_iter().zip(theirs)) {
                 measured.pairs.push(values);
             }
@@ -206,13 +241,57 @@ impl Bench {
         Ok(all)
     }
 
-    fn ours(&self, load: &Load, commands: &mut Vec<String>) -> anyhow::Result<[f64; 3]> {
+    /// The line of what a transaction takes.
+    fn takes(&self, load: &Load, measured: &[(Line, Measured)]) -> anyhow::Result<String> {
+        let cpu_us = |of: fn(&(f64, f64)) -> f64| {
+            let per_second: Vec<f64> = measured[1].1.pairs.iter().map(of).collect();
+            1e6 / stats::quantile::median(&per_second).unwrap_or(f64::NAN)
+        };
+        let (ours, theirs) = (cpu_us(|pair| pair.0), cpu_us(|pair| pair.1));
+        let own = Address::read(&self.ours, &Defaults::default());
+        let mut own = own.context("read the address behind `--ours`")?.address;
+        let server = own.socket();
+        let server = server
+            .context("measure the floor: it is one of Unix sockets, and `--ours` names none")?;
+        let at = match own.engine {
+            Engine::Mysql => self.dir.join("relay"),
+            _ => self.dir.clone(),
+        };
+        own.host = Host::Socket(at);
+        let at = own.socket().context("name the relay")?;
+        let mut through = None;
+        let passed = floor::record(&at, &server, || {
+            through = Some(self.ours(load, &own.to_string(), &mut Vec::new())?);
+            Ok(())
+        });
+        fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
+        let (passed, through) = (passed?, through.context("nothing was measured")?);
+        let exchanges = through.qps / through.tps;
+        let floor = floor::cpu_ns(&passed, load.threads)? * exchanges / 1e3;
+        // The mean of a run that nothing relays.
+        let direct = self.ours(load, &self.ours, &mut Vec::new())?;
+        Ok(format!(
+            "| {} | {ours:.1} | {theirs:.1} | {floor:.1} ({exchanges:.0} exchanges) | {:.2} | {:.0} % |",
+            load.name(),
+            ours / floor,
+            100.0 * direct.cpu_ns / direct.mean_ns
+        ))
+    }
+
+    fn ours(&self, load: &Load, url: &str, commands: &mut Vec<String>) -> anyhow::Result<Own> {
         let Load { test, threads, .. } = load;
         let mut run = command(&self.dir, &self.binary);
         run.args(["run", test, "--copies", &threads.to_string()]);
-        run.args(["--set", &format!("{test}.time={SECONDS}s"), "--passes", "1"]);
+        let (size, rows) = (self.table_size.to_string(), self.rand_type.clone());
+        for (name, value) in [
+            ("time", format!("{SECONDS}s")),
+            ("table_size", size),
+            ("rows", rows),
+        ] {
+            run.args(["--set", &format!("{test}.{name}={value}")]);
+        }
         run.args([
-            "--json", "--quiet", "--db", &self.ours, "--store", "ours.db",
+            "--passes", "1", "--json", "--quiet", "--db", url, "--store", "ours.db",
         ]);
         originals::note(commands, &run);
         let text = output(&mut run)?;
@@ -221,11 +300,13 @@ impl Bench {
         }
         let document: Value = serde_json::from_str(&text).context("read our own document")?;
         let of = |name: &str| median_of(&document, &format!("{test}@{threads}:{name}"));
-        Ok([
-            of("tps")?,
-            1e9 / of("cpu_ns_per_op")?,
-            of("lat_ns_p95")? / 1e6,
-        ])
+        Ok(Own {
+            tps: of("tps")?,
+            qps: of("qps")?,
+            cpu_ns: of("cpu_ns_per_op")?,
+            p95_ms: of("lat_ns_p95")? / 1e6,
+            mean_ns: of("lat_ns_mean")?,
+        })
     }
 
     fn theirs(&self, load: &Load, commands: &mut Vec<String>) -> anyhow::Result<[f64; 3]> {
@@ -233,13 +314,16 @@ impl Bench {
             script, threads, ..
         } = load;
         let line = format!(
-            "sysbench {script} {} --table_size=10000",
-            self.theirs.arguments
+            "sysbench {script} {} --table_size={}",
+            self.theirs.arguments, self.table_size
         );
         for word in ["cleanup", "prepare"] {
             succeed(command(&self.dir, "sh").args(["-c", &format!("{line} {word}")]))?;
         }
-        let line = format!("{line} --rand-type=special --threads={threads} --time={SECONDS} run");
+        let line = format!(
+            "{line} --rand-type={} --threads={threads} --time={SECONDS} run",
+            self.rand_type
+        );
         if !commands.contains(&line) {
             commands.push(line.clone());
         }

@@ -140,7 +140,7 @@ impl Address {
     }
 
     /// The Unix socket to connect to; `None` for the network.
-    pub(super) fn socket(&self) -> Option<PathBuf> {
+    pub fn socket(&self) -> Option<PathBuf> {
         match &self.host {
             Host::Socket(named) => Some(self.engine.socket_at(named, self.port)),
             Host::Name(_) => None,

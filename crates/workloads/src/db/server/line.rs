@@ -12,9 +12,11 @@ use bytes::BytesMut;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use sys::names::addresses;
+use sys::process::is_readable_within;
 
 /// Being let in may take this long.
 pub(in crate::db) const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -33,6 +35,8 @@ enum Socket {
 #[derive(Debug)]
 pub(in crate::db) struct Line {
     socket: Socket,
+    /// How long a single read or write may take.
+    patience: Duration,
     /// What is to be written.
     pub(in crate::db) out: BytesMut,
     read: Vec<u8>,
@@ -63,6 +67,18 @@ fn connected(to: &Address) -> Result<Socket, Trouble> {
     }
 }
 
+/// A reader that sleeps in the read itself is woken a second time: Linux wakes it when the other end takes what was
+/// written, which makes room that nobody waits for (at Unix sockets alone). One that sleeps in poll(2), as the
+/// libraries of these servers do, is not.
+fn read_unix(socket: &mut UnixStream, room: &mut [u8], patience: Duration) -> io::Result<usize> {
+    let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+    if is_readable_within(socket.as_fd(), patience_ms)? {
+        socket.read(room)
+    } else {
+        Err(io::ErrorKind::TimedOut.into())
+    }
+}
+
 impl Line {
     /// Connects, and says nothing yet.
     pub(in crate::db) fn connect(to: &Address) -> Result<Self, Trouble> {
@@ -81,6 +97,7 @@ impl Line {
     fn of(socket: Socket) -> Self {
         Self {
             socket,
+            patience: CONNECT_MAX,
             out: BytesMut::with_capacity(4096),
             read: vec![0; READ_BYTES],
             begin: 0,
@@ -90,6 +107,7 @@ impl Line {
 
     /// How long a single read or write may take from now on.
     pub(in crate::db) fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        self.patience = time;
         let time = Some(time);
         match &self.socket {
             Socket::Tcp(socket) => {
@@ -165,7 +183,7 @@ impl Line {
         let read = loop {
             let read = match &mut self.socket {
                 Socket::Tcp(socket) => socket.read(room),
-                Socket::Unix(socket) => socket.read(room),
+                Socket::Unix(socket) => read_unix(socket, room, self.patience),
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
