@@ -247,6 +247,8 @@ impl MetricDef {
 pub enum Role {
     /// A value that stands for itself.
     Plain,
+    /// A value without which the case's first metric says little: it stands below it wherever that does in a table.
+    Below,
     /// How much load there was beside: the case's first metric is a point of a curve over it.
     Load,
     /// The rate at which work arrived at each copy, as a share of what another case came to: the case is a point of a

@@ -14,7 +14,7 @@ use crate::set_otherwise;
 use crate::table::wrapped;
 use crate::view::RunView;
 use model::estimate::{MetricSummary, State};
-use model::spec::{How, Nature, Stat};
+use model::spec::{How, Nature, Role, Stat};
 use stats::quantile::median;
 
 /// The lines that the page should have at most, on a terminal of 80 columns.
@@ -56,7 +56,9 @@ pub(crate) fn tables(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 }
 
 fn leading<'a>(view: &'a RunView<'_>) -> impl Iterator<Item = &'a MetricSummary> {
-    view.measured().filter(|metric| view.leads(metric))
+    let is_below = |metric: &MetricSummary| metric.metric.role == Role::Below;
+    view.measured()
+        .filter(move |metric| view.leads(metric) || is_below(metric))
 }
 
 pub(crate) fn is_storage(view: &RunView<'_>, metric: &MetricSummary) -> bool {

@@ -236,7 +236,10 @@ fn of_test(host: &HostFacts, mut cases: Vec<&CaseRounds<'_>>) -> Option<Scaling>
     // 64 processes on a disk ask what the disk does with many, not what CPUs do.
     let beyond = most > usable && alone.case.nature != Nature::Storage;
     let asked = cases.len() >= STEPS_MIN || beyond;
-    if !asked || cases.len() < 2 || alone.case.id.copies != 1 {
+    // 1, 16 and 50 connections on two CPUs: nothing says what the second CPU is worth.
+    let is_within = |case: &&CaseRounds<'_>| (2..=usable).contains(&case.case.id.copies);
+    let says_nothing = usable > 1 && !cases.iter().any(is_within);
+    if !asked || says_nothing || cases.len() < 2 || alone.case.id.copies != 1 {
         return None;
     }
     let metric = alone

@@ -442,6 +442,24 @@ fn what_one_copy_does_not_do_is_not_asked_how_it_scales() {
 }
 
 #[test]
+fn connections_that_leave_out_the_usable_cpus_say_nothing_of_them() {
+    let of = |copies: &[u32], cpus: u32| {
+        let made = Made {
+            copies,
+            ..Made::default()
+        };
+        let found = scaling(&run(&made, cpus));
+        found.first().map(|found| found.finding)
+    };
+    for copies in [&[1, 16, 50][..], &[1, 16]] {
+        assert_eq!(of(copies, 2), None, "{copies:?}");
+        assert_eq!(of(copies, 1), Some(Finding::OneCpu), "{copies:?}");
+        assert!(of(copies, 16).is_none_or(|finding| finding != Finding::OneCpu));
+    }
+    assert!(of(&[1, 2, 50], 2).is_some_and(|finding| finding != Finding::OneCpu));
+}
+
+#[test]
 fn the_times_of_events_are_the_medians_of_the_rounds() {
     let mut run = run(&Made::default(), 8);
     assert!(

@@ -68,7 +68,7 @@ impl Limit {
     }
 
     /// So many transactions have ten beyond the percentile.
-    fn events(self) -> f64 {
+    pub(super) fn events(self) -> f64 {
         // To the whole number that decimal fractions of a percentile mean.
         (BEYOND / self.slower() - 1e-6).ceil()
     }

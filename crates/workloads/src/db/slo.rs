@@ -4,6 +4,7 @@
 //! A round is a [`super::search`]. What a client does, and what is checked at the end, is `db.oltp`'s.
 
 use super::client::Course;
+use super::engines::Engine;
 use super::oltp::OLTP;
 use super::search::{ABOVE, CLOSED, HELD, HELD_LAT, Limit};
 use super::spec::{MIX, RANGE_SIZE, ROWS, SYNCHRONOUS_PARAM, TABLE_SIZE, TABLES};
@@ -14,10 +15,14 @@ use engine::workload::{
     BadValue, Body, ErrandKind, OnStandIn, Place, StandIn, Told, WorkError, Workload, Writes,
 };
 use model::ground::Ground;
+use model::headline::{Headline, Topic};
 use model::host::HostFacts;
+use model::num::round_to_u64;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+};
 use model::units::{Bytes, Nanos, Unit};
 
 /// The workload.
@@ -81,11 +86,13 @@ static SPEC: Spec = Spec {
         tps(
             ABOVE,
             "The lowest rate that was tried and did not keep it: what holds is between the two.",
-        ),
+        )
+        .acting(Role::Below),
         tps(
             CLOSED,
             "Committed transactions a second of the same connections where each begins the next one at once.",
-        ),
+        )
+        .acting(Role::Below),
         MetricDef::time(
             HELD_LAT,
             MetricClass::LatencyTail,
@@ -111,8 +118,27 @@ static SPEC: Spec = Spec {
 /// `time`.
 const SEARCH_MAX: Nanos = Nanos::from_secs(2400);
 const TIMES_MAX: u64 = 40;
-/// And about so many steps where nobody knows better.
-const STEPS: u64 = 8;
+/// And about so many steps, which are so much longer than what is judged of them.
+const STEPS: f64 = 10.0;
+const WITH_SETTLING: f64 = 1.25;
+/// Where nobody knows better, rates of about so many a second are tried: a disk that syncs some hundred times a second
+/// takes longer until a percentile can be judged, and memory less.
+const USUAL_TPS: f64 = 200.0;
+
+/// What a search is expected to take.
+fn expected(params: &Params) -> Nanos {
+    let percentile = limit(params).map_or(0.0, |limit| limit.events() / USUAL_TPS);
+    let step = params.duration("time").as_secs_f64().max(percentile);
+    Nanos(round_to_u64(STEPS * WITH_SETTLING * step * 1e9))
+}
+
+/// The headline of a search on this.
+fn headline(on: &str, params: &Params) -> Headline {
+    Headline::named(
+        Topic::Database,
+        &format!("{on} OLTP within {}", params.text("limit")),
+    )
+}
 
 /// The limit of the parameters.
 fn limit(params: &Params) -> Result<Limit, BadValue> {
@@ -129,7 +155,7 @@ impl Workload for Slo {
         let times = |count: u64| Nanos(params.duration("time").0.saturating_mul(count));
         Shape {
             warmup: Nanos::ZERO,
-            measure: times(STEPS),
+            measure: expected(params),
             measure_max: Some(SEARCH_MAX.plus(times(TIMES_MAX))),
             fixed_work: true,
             windowless: true,
@@ -140,6 +166,10 @@ impl Workload for Slo {
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         limit(params)?;
         OLTP.check_params(params)
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        Some(headline("SQLite", params))
     }
 
     fn writes(&self, params: &Params) -> Writes {
@@ -171,7 +201,8 @@ impl Workload for Slo {
                 there.title,
                 params.text("limit")
             ),
-            headline: None,
+            headline: Engine::of(&stand_in.path.to_string_lossy())
+                .map(|engine| headline(engine.products(), params)),
             metrics: self.metrics(params),
             shape: Shape {
                 settle: there.shape.settle,
