@@ -154,6 +154,10 @@ fn not_durable(settings: &[ServerFact], has_redo: bool) -> Vec<String> {
             "innodb_doublewrite is off: a page that was half written in a crash stays broken",
         ),
         (
+            is("innodb_doublewrite", &["DETECT_ONLY"]),
+            "innodb_doublewrite is DETECT_ONLY: a page that was half written in a crash is found and stays broken",
+        ),
+        (
             is("innodb_flush_method", &["nosync", "littlesync"]),
             "innodb_flush_method asks the disk for no sync",
         ),
@@ -162,7 +166,13 @@ fn not_durable(settings: &[ServerFact], has_redo: bool) -> Vec<String> {
             "the redo log is off: when the server crashes the whole data may be lost",
         ),
     ];
-    warnings("durability is off", cases)
+    let mut told = warnings("durability is off", cases);
+    let in_doubt = (
+        is("innodb_flush_method", &["O_DIRECT_NO_FSYNC"]),
+        "innodb_flush_method is O_DIRECT_NO_FSYNC: data files are not synced, which some file systems need",
+    );
+    told.extend(warnings("durability is in doubt", [in_doubt]));
+    told
 }
 
 /// What makes the figures those of something else.
@@ -203,12 +213,21 @@ mod tests {
         ];
         assert!(not_durable(&set(&safe), true).is_empty());
         assert_eq!(not_durable(&set(&safe), false).len(), 1);
-        for (place, value) in [(0, "0"), (0, "2"), (1, "ON"), (3, "OFF"), (4, "nosync")] {
+        for (place, value, word) in [
+            (0, "0", "off"),
+            (0, "2", "off"),
+            (1, "ON", "off"),
+            (3, "OFF", "off"),
+            (3, "detect_only", "off"),
+            (4, "nosync", "off"),
+            (4, "O_DIRECT_NO_FSYNC", "in doubt"),
+        ] {
             let mut one = safe;
             one[place].1 = value;
             let told = not_durable(&set(&one), true);
             assert_eq!(told.len(), 1, "{one:?}: {told:?}");
-            assert!(told[0].starts_with("durability is off: "), "{told:?}");
+            let begins = format!("durability is {word}: {}", one[place].0);
+            assert!(told[0].starts_with(&begins), "{told:?}");
         }
         let both = [("log_bin", "ON"), ("sync_binlog", "1")];
         assert!(not_durable(&set(&both), true).is_empty());

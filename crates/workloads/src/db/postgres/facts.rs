@@ -1,6 +1,6 @@
 //! What a PostgreSQL server says of itself that decides a figure.
 
-use crate::db::server::facts::{fact, in_memory, is, listed, product, version, warnings};
+use crate::db::server::facts::{fact, in_memory, is, listed, of, product, version, warnings};
 use crate::db::server::trouble::Trouble;
 use crate::db::server::{Link, value};
 use crate::db::statement::name;
@@ -103,7 +103,15 @@ fn not_durable(settings: &[ServerFact], is_logged: bool) -> Vec<String> {
             "the tables are not logged: they are empty after a crash",
         ),
     ];
-    warnings("durability is off", cases)
+    let mut told = warnings("durability is off", cases);
+    let has_standbys =
+        of(settings, "synchronous_standby_names").is_some_and(|one| !one.value.is_empty());
+    let in_doubt = (
+        has_standbys && is(settings, "synchronous_commit", &["local", "remote_write"]),
+        "synchronous_commit does not wait until the synchronous standbys have a commit on their disks",
+    );
+    told.extend(warnings("durability is in doubt", [in_doubt]));
+    told
 }
 
 #[cfg(test)]
@@ -122,6 +130,21 @@ mod tests {
             let told = not_durable(&[fact(name, "off", "")], logged);
             assert_eq!(told.len(), 1, "{name}: {told:?}");
             assert!(told[0].starts_with("durability is off: "), "{told:?}");
+        }
+        let standbys = |names: &str, commit: &str| {
+            let all = [
+                fact("synchronous_standby_names", names, ""),
+                fact("synchronous_commit", commit, ""),
+            ];
+            not_durable(&all, true)
+        };
+        assert!(standbys("", "local").is_empty() && standbys("one", "on").is_empty());
+        for commit in ["local", "remote_write"] {
+            let told = standbys("one", commit);
+            assert!(
+                told.len() == 1 && told[0].starts_with("durability is in doubt: "),
+                "{told:?}"
+            );
         }
     }
 }
