@@ -7,7 +7,9 @@ use crate::exit::{Exit, failure};
 use crate::kind::Kind;
 use crate::session::Ready;
 use crate::{new_run, targets};
+use dialects::command::go_on;
 use engine::consent::Consent;
+use model::plan::Plan;
 use model::record::{End, Run, RunMeta};
 use std::path::Path;
 use store::Store;
@@ -37,13 +39,11 @@ fn kept(store: &Store, name: &str, command: Kind) -> anyhow::Result<Vec<Run>> {
         format!("`{name}`: run `{id}` is")
     };
     if kind != command {
+        let runs = sides(store, run.clone()).unwrap_or_else(|_| vec![run]);
         return Err(failure(
             Exit::Usage,
             format!("go on with {which} {}", kind.noun(command)),
-            Some(&format!(
-                "`kurabe {} --resume {name}` goes on with it",
-                kind.word()
-            )),
+            Some(&goes_on(name, &runs)),
         ));
     }
     if run.meta.end == End::Complete {
@@ -58,7 +58,18 @@ fn kept(store: &Store, name: &str, command: Kind) -> anyhow::Result<Vec<Run>> {
             Some(&format!("`kurabe show {name}` shows it; {anew}")),
         ));
     }
-    if kind != Kind::Duel {
+    sides(store, run)
+}
+
+/// How one goes on with what is kept by this name.
+pub(crate) fn goes_on(name: &str, runs: &[Run]) -> String {
+    let plans: Vec<&Plan> = runs.iter().map(|run| &run.plan).collect();
+    format!("`{}` goes on with it", go_on(name, &plans))
+}
+
+/// The run; of a duel both sides, in their order.
+fn sides(store: &Store, run: Run) -> anyhow::Result<Vec<Run>> {
+    if run.plan.duel.is_none() {
         return Ok(vec![run]);
     }
     let mut sides = vec![other_side(store, &run)?, run];

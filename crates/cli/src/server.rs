@@ -8,11 +8,14 @@ use crate::args::ServerArgs;
 use crate::exit::{Exit, failure};
 use crate::output;
 use crate::resume;
+use dialects::command::servers_of;
 use engine::consent::{Consent, Permits};
 use engine::secret::Secret;
 use engine::workload::{StandIn, WorkError};
 use model::named::NamedKind;
+use model::plan::Plan;
 use model::record::Run;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -21,7 +24,7 @@ use std::path::{Path, PathBuf};
 use workloads::db::address::{Address, Defaults, Typed};
 use workloads::db::engines::Engine;
 use workloads::db::option_file::Options;
-use workloads::db::password_in;
+use workloads::db::{Locked, password_in};
 
 /// The variable that may hold an address with a password. No worker inherits it.
 const VARIABLE: &str = "KURABE_DB_URL";
@@ -111,6 +114,9 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
             own.filter(|password| !password.is_empty())
         }
     };
+    if secret.is_some() {
+        sys::process::keep_secrets();
+    }
     Ok(Some(Server {
         address,
         secret: secret.map(Secret::new),
@@ -153,8 +159,16 @@ pub(crate) fn consent<'a>(
     consent
 }
 
-/// Refuses to go on with a run of a server that was not named again, or of another one; `option` names it.
-pub(crate) fn same(run: &Run, server: Option<&Server>, option: &str) -> anyhow::Result<()> {
+/// Refuses to go on with runs of servers that were not named again, or of others: of a duel both sides are said.
+pub(crate) fn same(runs: &[Run], servers: &[Option<Server>]) -> anyhow::Result<()> {
+    let plans: Vec<&Plan> = runs.iter().map(|run| &run.plan).collect();
+    let again = servers_of(&plans);
+    let mut both = runs.iter().zip(servers);
+    both.try_for_each(|(run, server)| same_one(run, server.as_ref(), again.trim_start()))
+}
+
+/// The same of one run; `again` names the servers of all.
+fn same_one(run: &Run, server: Option<&Server>, again: &str) -> anyhow::Result<()> {
     let mut all = run.plan.named.iter();
     let kept = all
         .find(|named| named.kind == NamedKind::Server)
@@ -164,7 +178,10 @@ pub(crate) fn same(run: &Run, server: Option<&Server>, option: &str) -> anyhow::
         (Some(kept), Some(now)) if *kept == now => Ok(()),
         (Some(kept), now) => {
             let now = now.map_or_else(String::new, |now| format!(", and not on `{now}`"));
-            let hint = format!("name it again: `{option}'{kept}'`");
+            let hint = format!(
+                "name it again: `{again}`; an address with its password stands in `{VARIABLE}` or a file: `--db-file \
+                 FILE`"
+            );
             let what = format!("go on with a run that works on `{kept}`{now}");
             Err(failure(Exit::Usage, what, Some(&hint)))
         }
@@ -194,6 +211,26 @@ pub(crate) fn asked(run: &Run, permits: &Permits) -> anyhow::Result<Option<Run>>
     }
     resume::refuse_another(run, &now)?;
     Ok(Some(now))
+}
+
+/// Keeps a second kurabe out of the databases of these runs for as long as what it gives is there. Commands of a duel
+/// may start a server again, which would wait for us to leave: there each round locks by itself alone.
+pub(crate) fn locked(runs: &[Run], permits: &Permits) -> anyhow::Result<Option<Locked>> {
+    let has_command = |run: &Run| {
+        let duel = run.plan.duel.as_ref();
+        duel.is_some_and(|duel| duel.prepare.is_some())
+    };
+    let plans = runs.iter().map(|run| &run.plan);
+    let servers = plans.flat_map(|plan| plan.servers().map(|server| Path::new(&server.path)));
+    let servers: BTreeSet<&Path> = servers.collect();
+    if servers.is_empty() || runs.iter().any(has_command) {
+        return Ok(None);
+    }
+    let locked = workloads::db::lock(permits, servers);
+    locked.map(Some).map_err(|error| match error {
+        WorkError::Unsupported(_) => failure(Exit::Unsupported, error, None),
+        _ => failure(Exit::Incomplete, error, None),
+    })
 }
 
 /// A text of the user's; what is no Unicode is not shown.

@@ -5,10 +5,10 @@ use crate::context::Context;
 use crate::directory;
 use crate::empty;
 use crate::exit::{Exit, failure};
-use crate::kind::Kind;
 use crate::output;
 use crate::progress::Bar;
 use crate::rescue::Rescue;
+use crate::resume::goes_on;
 use crate::server;
 use engine::consent::{Granted, Left, Permits};
 use engine::ground::Preparing;
@@ -91,6 +91,7 @@ pub(crate) fn measure_before(
 ) -> anyhow::Result<Measured> {
     let store = context.store(granted.dir_of_others)?;
     let runs = &*rehearsed(&ready.runs, &granted.permits)?;
+    let _locked = server::locked(runs, &granted.permits)?;
     let sides: Vec<Side<'_>> = runs.iter().map(side).collect();
     let note = || {
         let mut dirs = sides.iter().flat_map(work_dirs);
@@ -334,20 +335,15 @@ fn say_how_it_ended(runs: &[Run], ended: &Ended) {
         if let [run, ..] = runs
             && !has_all_rounds(run)
         {
-            output::say(&format!("hint: {}", goes_on(run)));
+            output::say(&format!("hint: {}", goes_on(&run.meta.id, runs)));
         }
     }
 }
 
-/// How one goes on with a run.
-fn goes_on(run: &Run) -> String {
-    let (kind, id) = (Kind::of(&run.plan), &run.meta.id);
-    format!("`kurabe {} --resume {id}` goes on with it", kind.word())
-}
-
 /// The error of a run whose store took no more of it: it is open, and has what was kept before.
 fn stays_open(error: &impl std::fmt::Display, run: &Run) -> anyhow::Error {
-    let (text, hint) = (error.to_string(), goes_on(run));
+    let hint = goes_on(&run.meta.id, std::slice::from_ref(run));
+    let text = error.to_string();
     if text.contains("\nhint: ") {
         failure(Exit::Incomplete, format!("{text}; then {hint}"), None)
     } else {

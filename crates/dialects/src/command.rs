@@ -1,14 +1,44 @@
 //! Command lines of kurabe itself, for readers who want to measure something again.
 
 use crate::printable::quoted;
-use model::plan::{CaseId, Plan};
+use model::plan::{CaseId, Plan, PlannedCase};
+use model::spec::Nature;
 
 /// The most tests that a command names one by one; beyond it, it names what the run was asked for.
 const TESTS_NAMED: usize = 4;
 
-/// The command that measures these cases of `plan` again. `differences` are parameters in which another run differs,
-/// by name, with the plan's value and the other's, as text: they are set to the plan's.
-pub fn again(plan: &Plan, cases: &[&CaseId], differences: &[(String, String, String)]) -> String {
+/// The command that goes on with a run of this name, with the servers of its plans: both sides' of a duel.
+pub fn go_on(name: &str, plans: &[&Plan]) -> String {
+    let word = match plans {
+        [plan, ..] if plan.soak.is_some() => "soak",
+        [plan, ..] if plan.duel.is_some() => "duel",
+        _ => "run",
+    };
+    format!("kurabe {word} --resume {name}{}", servers_of(plans))
+}
+
+/// What names the servers of these plans on a command line that goes on with them, with a space before it; nothing
+/// where there are none. The password of an address is kept nowhere, and does not stand in it.
+pub fn servers_of(plans: &[&Plan]) -> String {
+    let one = |plan: &&Plan| {
+        let server = quoted(&plan.servers().next()?.path);
+        Some(match &plan.duel {
+            Some(duel) => format!(" --{} db={server}", duel.side),
+            None => format!(" --db {server}"),
+        })
+    };
+    plans.iter().filter_map(one).collect()
+}
+
+/// The command that measures these cases of `plan` again, on `server` where they are of a server. `differences` are
+/// parameters in which another run differs, by name, with the plan's value and the other's, as text: they are set to
+/// the plan's.
+pub fn again(
+    plan: &Plan,
+    cases: &[&CaseId],
+    differences: &[(String, String, String)],
+    server: Option<&str>,
+) -> String {
     if let Some(arguments) = plan.of_fio() {
         let rest = arguments.iter().filter(|word| !is_passes(word));
         let rest: Vec<String> = rest.map(|word| quoted(word)).collect();
@@ -19,6 +49,11 @@ pub fn again(plan: &Plan, cases: &[&CaseId], differences: &[(String, String, Str
         let passes = passes(plan);
         return format!("kurabe vdbench --passes {passes} {}", rest.join(" "));
     }
+    let is_of_server =
+        |planned: &&PlannedCase| planned.nature == Nature::Database && cases.contains(&&planned.id);
+    let server = server.filter(|_| plan.cases.iter().any(|case| is_of_server(&case)));
+    let server = server.map(|server| format!(" --db {}", quoted(server)));
+    let server = server.unwrap_or_default();
     let mut tests: Vec<&str> = Vec::new();
     let mut copies: Vec<u32> = Vec::new();
     for case in cases {
@@ -31,7 +66,8 @@ pub fn again(plan: &Plan, cases: &[&CaseId], differences: &[(String, String, Str
     }
     if tests.len() > TESTS_NAMED && !plan.what.is_empty() {
         let what: Vec<String> = plan.what.iter().map(|word| quoted(word)).collect();
-        return format!("kurabe run {} --passes {}", what.join(" "), passes(plan));
+        let passes = passes(plan);
+        return format!("kurabe run {} --passes {passes}{server}", what.join(" "));
     }
     copies.sort_unstable();
     let copies: Vec<String> = copies.iter().map(ToString::to_string).collect();
@@ -41,7 +77,7 @@ pub fn again(plan: &Plan, cases: &[&CaseId], differences: &[(String, String, Str
     });
     let set: String = set.collect();
     format!(
-        "kurabe run {} --copies {}{set} --passes {}",
+        "kurabe run {} --copies {}{set} --passes {}{server}",
         tests.join(" "),
         copies.join(","),
         passes(plan)
@@ -80,6 +116,9 @@ fn is_passes(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::host::Fact;
+    use model::named::{Named, NamedKind};
+    use model::plan::Duel;
 
     fn plan(passes: Option<u32>, what: &[&str]) -> Plan {
         Plan {
@@ -104,7 +143,7 @@ mod tests {
     fn a_command_asks_for_as_many_passes_as_the_run_had_where_they_are_enough() {
         let case: CaseId = "os.pipe@2".parse().unwrap();
         for (had, asked) in [(None, 9), (Some(2), 9), (Some(6), 6), (Some(20), 20)] {
-            let command = again(&plan(had, &[]), &[&case], &[]);
+            let command = again(&plan(had, &[]), &[&case], &[], None);
             let expect = format!("kurabe run os.pipe --copies 2 --passes {asked}");
             assert_eq!(command, expect);
         }
@@ -117,11 +156,67 @@ mod tests {
         let cases: Vec<&CaseId> = cases.iter().collect();
         let plan = plan(None, &["quick", "a b"]);
         assert_eq!(
-            again(&plan, &cases, &[]),
+            again(&plan, &cases, &[], None),
             "kurabe run quick 'a b' --passes 9"
         );
         let named = "kurabe run a b c d --copies 1 --passes 9";
-        assert_eq!(again(&plan, &cases[..4], &[]), named);
+        assert_eq!(again(&plan, &cases[..4], &[], None), named);
+    }
+
+    fn on_server(duel: Option<&str>, path: &str) -> Plan {
+        let mut plan = plan(None, &[]);
+        plan.named.push(Named {
+            path: path.to_owned(),
+            kind: NamedKind::Server,
+            stands_in: true,
+            writes: true,
+            size: Fact::Missing(String::new()),
+            devices: Fact::Missing(String::new()),
+            serial: Fact::Missing(String::new()),
+            server: Vec::new(),
+        });
+        plan.duel = duel.map(|side| Duel {
+            id: "d".to_owned(),
+            side: side.to_owned(),
+            prepare: None,
+            traits: Vec::new(),
+        });
+        plan
+    }
+
+    #[test]
+    fn who_goes_on_with_a_run_of_servers_names_all_of_them() {
+        let check = |plans: &[&Plan], expect: &str| assert_eq!(go_on("x", plans), expect);
+        check(&[&plan(None, &[])], "kurabe run --resume x");
+        let one = on_server(None, "postgres://bob@/shop?host=/run/my sql");
+        check(
+            &[&one],
+            "kurabe run --resume x --db 'postgres://bob@/shop?host=/run/my sql'",
+        );
+        let (a, b) = (
+            on_server(Some("a"), "mysql://h/a"),
+            on_server(Some("b"), "mysql://h/b"),
+        );
+        check(
+            &[&a, &b],
+            "kurabe duel --resume x --a db=mysql://h/a --b db=mysql://h/b",
+        );
+        let mut sqlite = b;
+        sqlite.named.clear();
+        check(&[&a, &sqlite], "kurabe duel --resume x --a db=mysql://h/a");
+    }
+
+    #[test]
+    fn what_is_measured_again_on_a_server_names_it() {
+        let case: CaseId = "db.insert@1".parse().unwrap();
+        let mut plan = on_server(None, "mysql://h/a");
+        plan.cases.push(testkit::case("db.insert@1", Vec::new()));
+        let command = |plan: &Plan| again(plan, &[&case], &[], Some("mysql://h/a?b"));
+        let plain = "kurabe run db.insert --copies 1 --passes 9";
+        assert_eq!(command(&plan), plain, "a test of something else");
+        plan.cases[0].nature = Nature::Database;
+        assert_eq!(command(&plan), format!("{plain} --db 'mysql://h/a?b'"));
+        assert_eq!(again(&plan, &[&case], &[], None), plain);
     }
 
     #[test]

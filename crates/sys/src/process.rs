@@ -218,6 +218,13 @@ pub fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
+/// Keeps what is in this process, such as a password, to itself: no core dump has it, and no debugger of the same user.
+/// What reads of others in /proc needs no more than everybody may see. `PR_SET_DUMPABLE(2const)`.
+pub fn keep_secrets() {
+    // SAFETY: PR_SET_DUMPABLE takes one integer. It fails for another one alone.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
+}
+
 /// From now on orphans of our children become our children, so that [`reap_orphans`] sees them.
 pub fn adopt_orphans() -> io::Result<()> {
     // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer.

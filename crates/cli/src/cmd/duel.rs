@@ -41,10 +41,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     let mut ready = if let Some(name) = &args.session.resume {
         sides::refuse_what_is_decided(args)?;
         let ready = resume::ready(context, name, Kind::Duel, &consent)?;
-        let typed = servers.iter().zip(["--a db=", "--b db="]);
-        for (run, (server, option)) in ready.runs.iter().zip(typed) {
-            server::same(run, server.as_ref(), option)?;
-        }
+        server::same(&ready.runs, &servers)?;
         ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;

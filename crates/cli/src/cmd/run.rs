@@ -22,9 +22,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
         let ready = resume::ready(context, name, Kind::Run, &consent)?;
-        for run in &ready.runs {
-            server::same(run, server.as_ref(), "--db ")?;
-        }
+        server::same(&ready.runs, std::slice::from_ref(&server))?;
         ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;

@@ -26,9 +26,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
         let ready = resume::ready(context, name, Kind::Soak, &consent)?;
-        for run in &ready.runs {
-            server::same(run, server.as_ref(), "--db ")?;
-        }
+        server::same(&ready.runs, std::slice::from_ref(&server))?;
         ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;

@@ -127,6 +127,11 @@ impl Bed {
 
     /// Runs the binary behind another program, which is the first of `before`.
     pub(crate) fn behind(&self, before: &[&str], args: &[&str]) -> Done {
+        self.command_behind(before, args).output().unwrap().into()
+    }
+
+    /// The binary behind another program.
+    pub(crate) fn command_behind(&self, before: &[&str], args: &[&str]) -> Command {
         let plain = self.command(args);
         let mut command = Command::new(before[0]);
         command
@@ -138,7 +143,7 @@ impl Bed {
             .stdin(Stdio::null());
         let set = plain.get_envs();
         command.envs(set.filter_map(|(name, value)| Some((name, value?))));
-        command.output().unwrap().into()
+        command
     }
 
     /// Runs the binary on a terminal, where somebody types `answer`; both of its streams are there.

@@ -47,6 +47,7 @@ mod reports;
 mod root;
 mod runs;
 mod scatter;
+mod server_faults;
 mod sets;
 mod shells;
 mod soaks;

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// A server.
-struct Server {
+pub(crate) struct Server {
     dir: TempDir,
     port: u16,
     process: Child,
@@ -41,7 +41,7 @@ fn mysql() -> Option<(u32, u32)> {
 impl Server {
     /// Starts one with these further settings; `None`, with a word, where none is installed.
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    fn start(test: &str, settings: &[&str]) -> Option<Self> {
+    pub(crate) fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let has = |name: &str| program(name).arg("--version").output().is_ok();
         let all = ["mariadbd", "mariadb-install-db", "mariadb"];
         let user = if is_root() {
@@ -73,12 +73,24 @@ impl Server {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             listener.local_addr().unwrap().port()
         };
-        let log = std::fs::File::create(dir.path().join("log")).unwrap();
-        let process = as_server("mariadbd", dir.path())
+        let process = Self::process(dir.path(), port, settings);
+        let server = Self { dir, port, process };
+        server.awaited();
+        server.ask(&format!(
+            "CREATE DATABASE shop; CREATE USER bob IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON shop.* TO bob; \
+             CREATE USER bob@localhost IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON shop.* TO bob@localhost"
+        ));
+        Some(server)
+    }
+
+    /// Its process, which listens a moment later.
+    fn process(dir: &Path, port: u16, settings: &[&str]) -> Child {
+        let log = std::fs::File::create(dir.join("log")).unwrap();
+        as_server("mariadbd", dir)
             .args([
-                &data,
-                &format!("--socket={}", dir.path().join("s").display()),
-                &format!("--pid-file={}", dir.path().join("pid").display()),
+                &format!("--datadir={}", dir.join("data").display()),
+                &format!("--socket={}", dir.join("s").display()),
+                &format!("--pid-file={}", dir.join("pid").display()),
                 &format!("--port={port}"),
                 "--bind-address=127.0.0.1",
                 "--innodb-buffer-pool-size=32M",
@@ -88,17 +100,31 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
-            .unwrap();
-        let server = Self { dir, port, process };
+            .unwrap()
+    }
+
+    fn awaited(&self) {
         eventually(60, || {
-            let done = server.client("SELECT 1", "").output();
+            let done = self.client("SELECT 1", "").output();
             done.is_ok_and(|done| done.status.success())
         });
-        server.ask(&format!(
-            "CREATE DATABASE shop; CREATE USER bob IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON shop.* TO bob; \
-             CREATE USER bob@localhost IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON shop.* TO bob@localhost"
-        ));
-        Some(server)
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Ends it, and starts it with other settings.
+    pub(crate) fn again(&mut self, settings: &[&str]) {
+        self.end();
+        self.process = Self::process(self.dir.path(), self.port, settings);
+        self.awaited();
     }
 
     fn client(&self, sql: &str, database: &str) -> Command {
@@ -113,17 +139,17 @@ impl Server {
 
     /// Answers of the server's own client, a line each.
     #[track_caller]
-    fn ask(&self, sql: &str) -> String {
+    pub(crate) fn ask(&self, sql: &str) -> String {
         well(&mut self.client(sql, "")).trim().to_owned()
     }
 
     /// And in the database of the tests.
     #[track_caller]
-    fn ask_shop(&self, sql: &str) -> String {
+    pub(crate) fn ask_shop(&self, sql: &str) -> String {
         well(&mut self.client(sql, "shop")).trim().to_owned()
     }
 
-    fn socket(&self, user: &str, database: &str) -> String {
+    pub(crate) fn socket(&self, user: &str, database: &str) -> String {
         let dir = self.dir.path().display();
         format!("mysql://{user}@/{database}?socket={dir}/s")
     }
@@ -132,7 +158,7 @@ impl Server {
         format!("mysql://bob@127.0.0.1:{}/shop", self.port)
     }
 
-    fn tables_of_ours(&self) -> String {
+    pub(crate) fn tables_of_ours(&self) -> String {
         self.ask_shop("SHOW TABLES LIKE 'sbtest%'")
     }
 }

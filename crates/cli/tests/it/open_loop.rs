@@ -75,8 +75,8 @@ fn p999(seconds: u32, stop: Duration, rate: u32) -> Option<f64> {
     let child = bed.start(&args);
     let clients = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
                    pg_backend_pid()";
-    // The clients, and the connection that made the tables.
-    eventually(60, || server.ask("shop", clients) == "5");
+    // The clients, the connection that made the tables, and the one that has the database for the run.
+    eventually(60, || server.ask("shop", clients) == "6");
     std::thread::sleep(Duration::from_secs(u64::from(seconds) / 3 + 1));
     let stopped = Stopped::all_of(&server);
     std::thread::sleep(stop);

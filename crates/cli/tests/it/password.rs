@@ -1,6 +1,7 @@
 //! Where a password must not be seen, whichever server it opens.
 
 use crate::bed::Bed;
+use crate::postgres::is_root;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -55,24 +56,35 @@ pub(crate) fn shows(bytes: &[u8]) -> bool {
 pub(crate) fn is_seen_with_a_worker(kurabe: u32, own: bool) -> bool {
     let read =
         |pid: u32, name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-    let mut family = vec![kurabe];
     let mut is_seen = false;
-    while let Some(pid) = family.pop() {
-        let children = read(pid, &format!("task/{pid}/children"));
-        let children = String::from_utf8(children).unwrap();
-        family.extend(
-            children
-                .split_whitespace()
-                .map(|pid| pid.parse::<u32>().unwrap()),
-        );
-        let line = read(pid, "cmdline");
+    for (pid, line) in family(kurabe) {
         assert!(!shows(&line), "{}", String::from_utf8_lossy(&line));
-        // Between fork and exec a child is still its parent.
-        let is_parent = !line.windows(8).any(|part| part == b"__worker");
+        let is_parent = !is_worker(&line);
         let environment = read(pid, "environ");
         let is_exempt = !own && is_parent;
         assert!(is_exempt || !shows(&environment), "{pid}");
-        is_seen |= !is_parent && !environment.is_empty();
+        // That of a process that keeps secrets is root's to read.
+        is_seen |= !is_parent && (!environment.is_empty() || !is_root());
     }
     is_seen
+}
+
+/// A process, its workers and what they started, with their command lines.
+pub(crate) fn family(kurabe: u32) -> Vec<(u32, Vec<u8>)> {
+    let read =
+        |pid: u32, name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let mut to_see = vec![kurabe];
+    let mut seen = Vec::new();
+    while let Some(pid) = to_see.pop() {
+        let children = String::from_utf8(read(pid, &format!("task/{pid}/children"))).unwrap();
+        let children = children.split_whitespace();
+        to_see.extend(children.map(|pid| pid.parse::<u32>().unwrap()));
+        seen.push((pid, read(pid, "cmdline")));
+    }
+    seen
+}
+
+/// Whether a command line is a worker's. Between fork and exec a child is still its parent.
+pub(crate) fn is_worker(line: &[u8]) -> bool {
+    line.windows(8).any(|part| part == b"__worker")
 }

@@ -146,6 +146,11 @@ impl Server {
         started.unwrap().success()
     }
 
+    /// Stops it in good order.
+    pub(crate) fn stop(&self) {
+        well(self.ctl().args(["-m", "fast", "-w", "stop"]));
+    }
+
     /// Kills its main process, which nothing can catch.
     pub(crate) fn kill(&self) {
         let noted = self.dir.path().join("data/postmaster.pid");
@@ -393,6 +398,12 @@ fn what_keeps_us_out_is_one_error_with_a_hint() {
         &[],
         &["the server asks for a password", ".pgpass"],
     );
+    let wrong = server.loopback().replace("postgres@", "postgres:wr0ng@");
+    std::fs::write(bed.path().join("wrong"), wrong).unwrap();
+    readable(&bed.path().join("wrong"), 0o600);
+    let done = bed.run(&short("db.point-select", &["--db-file", "wrong"]));
+    assert!(!format!("{done:?}").contains("wr0ng"), "{done:#?}");
+    done.code(4).err_has(&["28P01", "~/.pgpass"]);
     let nobody = server.socket("shop").replace("//postgres@", "//nobody@");
     check(&nobody, &[], &["28000"]);
     check(

@@ -151,12 +151,16 @@ fn a_killed_duel_goes_on_where_its_servers_are_named_again() {
     child.wait().unwrap();
     let resume = ["duel", "--resume", "d-a"];
     let with = |more: &[&str]| bed.run(&[&resume[..], more].concat());
-    with(&[])
+    // What is to be typed is said of both sides, as a shell takes it.
+    let again = ["shop", "other"].map(|base| format!("db='{}'", server.socket(base)));
+    let again = format!("`--a {} --b {}`", again[0], again[1]);
+    for some in [&[][..], &["--a", a], &["--b", b]] {
+        with(some).code(2).err_has(&["name it again: ", &again]);
+    }
+    let whole = format!("`kurabe duel --resume d-b {}", &again[1..]);
+    bed.run(&["run", "--resume", "d-b"])
         .code(2)
-        .err_has(&["name it again: `--a db='postgres://"]);
-    with(&["--a", a])
-        .code(2)
-        .err_has(&["name it again: `--b db='postgres://"]);
+        .err_has(&[&whole]);
     with(&["--a", b, "--b", a]).code(2).err_has(&["and not on"]);
     with(&["--a", "dir=."])
         .code(2)

@@ -4,6 +4,7 @@ use super::block::Block;
 use crate::duel;
 use crate::lang::Lang;
 use crate::view::RunView;
+use dialects::command::go_on;
 
 /// Commands that make sense below a page that has not everything, each with what it does.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
@@ -84,11 +85,6 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
 /// How to go on with a run that is not complete.
 pub(crate) fn resume(view: &RunView<'_>) -> Option<String> {
     let plan = &view.run.plan;
-    let command = match (plan.soak, &plan.duel) {
-        (Some(_), _) => "soak",
-        (_, Some(_)) => "duel",
-        _ => "run",
-    };
     let can = !view.complete() && !plan.is_of_a_language() && view.path.is_none();
-    can.then(|| format!("kurabe {command} --resume {}", view.run.meta.id))
+    can.then(|| go_on(&view.run.meta.id, &[plan]))
 }

@@ -33,12 +33,29 @@ mod under;
 pub(crate) use kv::KV;
 pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
+pub use server::Locked;
 pub(crate) use slo::SLO;
 
 use engine::consent::Permits;
 use engine::workload::WorkError;
 use model::named::ServerFact;
 use std::path::Path;
+
+/// Locks the databases at these addresses that have tables, for as long as a run goes on. What is no database of tables
+/// has nothing to lock.
+pub fn lock<'a>(
+    permits: &Permits,
+    addresses: impl IntoIterator<Item = &'a Path>,
+) -> Result<Locked, WorkError> {
+    let has_tables = |path: &&Path| {
+        let engine = engines::Engine::of(&path.to_string_lossy());
+        matches!(
+            engine,
+            Some(engines::Engine::Postgres | engines::Engine::Mysql)
+        )
+    };
+    server::lock(permits, addresses.into_iter().filter(has_tables))
+}
 
 /// What the server at this address says of itself that decides figures.
 pub fn facts(address: &Path, permits: &Permits) -> Result<Vec<ServerFact>, WorkError> {

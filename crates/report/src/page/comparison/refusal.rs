@@ -4,9 +4,10 @@ use crate::comparison::Sides;
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::said::missing;
-use dialects::command::again;
+use dialects::command::{again, go_on};
 use model::comparison::Refusal;
 use model::plan::CaseId;
+use model::record::Run;
 
 /// Why the metrics of these cases were not compared, with the command that helps.
 pub(crate) fn sentence(
@@ -21,7 +22,10 @@ pub(crate) fn sentence(
         .flatten();
     let remedy = remedy(refusal, cases, sides);
     let of_import = || remedy.is_none().then(|| of_import(refusal, lang)).flatten();
-    let with_command = || why(refusal, remedy.as_deref().unwrap_or("`kurabe run`"), lang);
+    let with_command = || {
+        let run = remedy.as_deref().unwrap_or("`kurabe run`");
+        why(refusal, run, sides, lang)
+    };
     of_duel.or_else(of_import).unwrap_or_else(with_command)
 }
 
@@ -38,7 +42,32 @@ pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> 
         Refusal::Parameters(differences) => differences.as_slice(),
         _ => &[],
     };
-    Some(format!("`{}`", again(&run.plan, cases, differences)))
+    // Each side has its server; where two are to be measured it takes two commands.
+    let (base, other) = measured_again(refusal);
+    let sides = [(base, sides.base), (other, sides.other)];
+    let sides = sides.into_iter().filter(|(is_measured, _)| *is_measured);
+    let server = |run: &Run| Some(run.plan.servers().next()?.path.clone());
+    let servers = sides.map(|(_, side)| server(side.first()).or_else(|| server(run)));
+    let mut commands: Vec<String> = servers
+        .map(|server| {
+            let command = again(&run.plan, cases, differences, server.as_deref());
+            format!("`{command}`")
+        })
+        .collect();
+    commands.dedup();
+    Some(commands.join(", "))
+}
+
+/// Which sides the command of a refusal measures again: the base, and the other one.
+const fn measured_again(refusal: &Refusal) -> (bool, bool) {
+    match *refusal {
+        Refusal::OneSideOnly { base_has_it } => (!base_has_it, base_has_it),
+        Refusal::TooFewRounds { base, other, need } => (base < need, other < need),
+        Refusal::NoValue { base, other, .. } | Refusal::Soak { base, other } => (base, other),
+        Refusal::GroupDisagrees { on_base, .. } => (on_base, !on_base),
+        Refusal::Parameters(_) => (false, true),
+        _ => (true, true),
+    }
 }
 
 /// Why metrics of another program's were not compared, where the sentence would name a command of kurabe's.
@@ -130,7 +159,7 @@ fn of_import(refusal: &Refusal, lang: Lang) -> Option<String> {
 }
 
 /// The sentence; `run` is the command that helps.
-fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
+fn why(refusal: &Refusal, run: &str, sides: Sides<'_>, lang: Lang) -> String {
     match refusal {
         Refusal::OneSideOnly { base_has_it: true } => say!(
             lang,
@@ -187,7 +216,14 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
             pairs,
             need,
             resume,
-        } => too_few_pairs(*pairs, *need, resume.as_deref(), lang),
+        } => {
+            let resume = resume.as_deref().map(|id| {
+                let mut plans = sides.both().map(|side| &side.first().plan);
+                plans.sort_by_key(|plan| plan.duel.as_ref().map(|duel| &duel.side));
+                go_on(id, &plans)
+            });
+            too_few_pairs(*pairs, *need, resume.as_deref(), lang)
+        }
         Refusal::TooFewRuns { base, other, need } => say!(
             lang,
             "too few runs: {base} and {other}, where a plan needs {need} separate instances a side; on each further instance: {run}",
@@ -265,10 +301,10 @@ fn on(base: bool, other: bool, lang: Lang) -> &'static str {
 
 fn too_few_pairs(pairs: u32, need: u32, resume: Option<&str>, lang: Lang) -> String {
     let help = match resume {
-        Some(id) => say!(
+        Some(command) => say!(
             lang,
-            "`kurabe duel --resume {id}` goes on with it",
-            "`kurabe duel --resume {id}` で続きを測定できます"
+            "`{command}` goes on with it",
+            "`{command}` で続きを測定できます"
         ),
         None => say!(
             lang,
@@ -397,11 +433,17 @@ mod tests {
                 other_is_zero: false,
             },
         ];
+        let run = testkit::normal();
+        let side = Party::one(&run);
+        let sides = Sides {
+            base: &side,
+            other: &side,
+        };
         for lang in Lang::ALL {
             let mut all: Vec<String> = testkit::all_refusals()
                 .iter()
                 .chain([&never])
-                .map(|refusal| why(refusal, "`kurabe run os.pipe`", lang))
+                .map(|refusal| why(refusal, "`kurabe run os.pipe`", sides, lang))
                 .collect();
             all.extend(
                 of_duels

@@ -5,7 +5,7 @@ use super::wire::Wire;
 use super::{Garbage, QUERY, entered, error, facts};
 use crate::db::address::Address;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Link, Maker, Relation, Rows, value};
+use crate::db::server::{Holder, Link, Lock, Maker, Relation, Rows, value};
 use crate::db::statement::name;
 use bytes::BufMut;
 use engine::secret::Secret;
@@ -25,6 +25,17 @@ const ANSWER_MAX: usize = 16 << 20;
 /// Rows are put in by statements of about this size, a transaction each: less than `max_allowed_packet`, whose default
 /// is 1 MiB at least.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// A connection is idle while a round or a run goes on.
+const NEVER_IDLE: &str = "SET SESSION wait_timeout = 604800";
+
+/// The name of a lock, in SQL. Locks are of the whole server, and their names have 64 letters at most.
+const fn name_of(lock: Lock) -> &'static str {
+    match lock {
+        Lock::Round => "CONCAT('kurabe.', MD5(DATABASE()))",
+        Lock::Run => "CONCAT('kurabe.run.', MD5(DATABASE()))",
+    }
+}
 
 /// A connection for what is not measured.
 struct MysqlLink {
@@ -135,8 +146,6 @@ impl Link for MysqlLink {
                 "it is a replica, or `read_only` is on\nhint: name a server that may be written to";
             return Ok(Some(why.to_owned()));
         }
-        // This connection is idle while a round goes on.
-        self.ask("SET SESSION wait_timeout = 604800")?;
         let version = self.value("SELECT VERSION()")?.unwrap_or_default();
         if !version.contains("MariaDB") {
             // MySQL tells sizes of a day ago otherwise.
@@ -145,10 +154,28 @@ impl Link for MysqlLink {
         Ok(None)
     }
 
-    /// Locks are of the whole server, and their names have 64 letters at most.
-    fn try_lock(&mut self) -> Result<bool, Trouble> {
-        let sql = "SELECT GET_LOCK(CONCAT('kurabe.', MD5(DATABASE())), 0)";
-        Ok(self.value(sql)?.as_deref() == Some("1"))
+    fn try_lock(&mut self, lock: Lock) -> Result<bool, Trouble> {
+        self.ask(NEVER_IDLE)?;
+        let sql = format!("SELECT GET_LOCK({}, 0)", name_of(lock));
+        Ok(self.value(&sql)?.as_deref() == Some("1"))
+    }
+
+    fn holder(&mut self, lock: Lock) -> Result<Option<Holder>, Trouble> {
+        // What a user may not see of others is missing; who keeps a lock for a run has been idle since.
+        let rows = self.ask(&format!(
+            "SELECT l.id, p.user, p.host, p.time FROM (SELECT IS_USED_LOCK({}) AS id) l \
+             LEFT JOIN information_schema.processlist p ON p.id = l.id",
+            name_of(lock)
+        ))?;
+        Ok(Holder::read(rows))
+    }
+
+    fn number(&mut self) -> Result<Option<String>, Trouble> {
+        self.value("SELECT CONNECTION_ID()")
+    }
+
+    fn ends(&self, number: &str) -> String {
+        format!("KILL {number}")
     }
 
     fn relations(&mut self) -> Result<Vec<Relation>, Trouble> {

@@ -7,7 +7,7 @@ use super::login::log_in;
 use super::wire::Wire;
 use crate::db::address::Address;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Link, Maker, Relation, Rows, value};
+use crate::db::server::{Holder, Link, Lock, Maker, Relation, Rows, value};
 use crate::db::statement::name;
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
@@ -19,8 +19,13 @@ use std::time::Duration;
 /// Making an index of ten million rows takes minutes.
 const MAKING_MAX: Duration = Duration::from_secs(600);
 
-/// The number of the lock: "kurabe" in ASCII.
-const LOCK: u64 = 0x6b75_7261_6265;
+/// The number of a lock: "kurabe" in ASCII, or the next one.
+const fn number_of(lock: Lock) -> u64 {
+    match lock {
+        Lock::Round => 0x6b75_7261_6265,
+        Lock::Run => 0x6b75_7261_6266,
+    }
+}
 
 /// More than this is no answer to a question of few rows.
 const ANSWER_MAX: usize = 16 << 20;
@@ -139,7 +144,7 @@ impl Link for PostgresLink {
     }
 
     fn shared(&mut self) -> Result<Option<String>, Trouble> {
-        let own = self.value("SELECT pg_backend_pid()")?;
+        let own = self.number()?;
         let named = self.process.map(|process| process.to_string());
         Ok(own.filter(|own| Some(own) != named.as_ref()))
     }
@@ -158,9 +163,36 @@ impl Link for PostgresLink {
         self.ask(sql).map(|_| None)
     }
 
-    fn try_lock(&mut self) -> Result<bool, Trouble> {
-        let got = self.value(&format!("SELECT pg_try_advisory_lock({LOCK})"))?;
+    fn try_lock(&mut self, lock: Lock) -> Result<bool, Trouble> {
+        // Nobody ends this connection for being idle; older versions do not do that.
+        self.ask(
+            "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'",
+        )?;
+        let got = self.value(&format!("SELECT pg_try_advisory_lock({})", number_of(lock)))?;
         Ok(got.as_deref() == Some("t"))
+    }
+
+    fn holder(&mut self, lock: Lock) -> Result<Option<Holder>, Trouble> {
+        let number = number_of(lock);
+        // What a user may not see of others is missing.
+        let rows = self.ask(&format!(
+            "SELECT l.pid, a.usename, CASE a.client_port WHEN -1 THEN 'the machine of the server' \
+             ELSE host(a.client_addr) END, floor(extract(epoch FROM now() - a.backend_start)) \
+             FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND l.granted \
+             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+             AND l.classid = {} AND l.objid = {}",
+            number >> 32,
+            number & u64::from(u32::MAX)
+        ))?;
+        Ok(Holder::read(rows))
+    }
+
+    fn number(&mut self) -> Result<Option<String>, Trouble> {
+        self.value("SELECT pg_backend_pid()")
+    }
+
+    fn ends(&self, number: &str) -> String {
+        format!("SELECT pg_terminate_backend({number})")
     }
 
     fn relations(&mut self) -> Result<Vec<Relation>, Trouble> {

@@ -36,6 +36,77 @@ const MARK: &str = "kurabe: ";
 const LOCK_TRIES: u32 = 50;
 const LOCK_WAIT_NS: u64 = 100_000_000;
 
+/// What is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// The tables, while a round works with them.
+    Round,
+    /// The database, for a run.
+    Run,
+}
+
+/// The connection that has a lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Holder {
+    number: String,
+    user: Option<String>,
+    host: Option<String>,
+    seconds: Option<String>,
+}
+
+impl Holder {
+    /// A row of its number, its user, where it comes from, and for how many seconds it has been there.
+    pub(super) fn read(rows: Rows) -> Option<Self> {
+        let row = rows.into_iter().next()?;
+        let [number, user, host, seconds]: [Option<String>; 4] = row.try_into().ok()?;
+        Some(Self {
+            number: number?,
+            user,
+            host,
+            seconds,
+        })
+    }
+
+    /// In words, in one line of what others chose.
+    fn told(&self) -> String {
+        let part = |before: &str, value: &Option<String>, after: &str| {
+            let value = value.as_deref().unwrap_or("");
+            let is_told = !value.is_empty();
+            let words = || format!("{before}{}{after}", trouble::shown(value.as_bytes()));
+            is_told.then(words).unwrap_or_default()
+        };
+        format!(
+            "has had it{}{}: connection {}{}",
+            part(" for ", &self.seconds, " s"),
+            part(", from ", &self.host, ""),
+            trouble::shown(self.number.as_bytes()),
+            part(" of ", &self.user, "")
+        )
+    }
+}
+
+/// Databases that are locked as long as this is there.
+pub struct Locked(
+    #[expect(dead_code, reason = "a lock lasts as long as its connection")] Vec<Box<dyn Link>>,
+);
+
+/// Locks these databases for a run: a second kurabe is told who works there. Names of one database are locked once.
+pub(super) fn lock<'a>(
+    permits: &Permits,
+    paths: impl IntoIterator<Item = &'a Path>,
+) -> Result<Locked, WorkError> {
+    let mut links: Vec<Box<dyn Link>> = Vec::new();
+    let mut ours: Vec<String> = Vec::new();
+    for path in paths {
+        let mut server = Server::connected(permits, path)?;
+        if server.lock(Lock::Run, &ours)? {
+            ours.extend(server.with("look at", Link::number)?);
+            links.push(server.link);
+        }
+    }
+    Ok(Locked(links))
+}
+
 /// Rows of text; a value that is missing is `None`.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
 
@@ -59,8 +130,17 @@ pub(super) trait Link {
     /// Sees to it that names mean what tables are made in; the words why no tables can be made there, with a hint.
     fn look(&mut self) -> Result<Option<String>, Trouble>;
 
-    /// Tries to take the lock of the database.
-    fn try_lock(&mut self) -> Result<bool, Trouble>;
+    /// Tries to take a lock of the database.
+    fn try_lock(&mut self, lock: Lock) -> Result<bool, Trouble>;
+
+    /// Who has it, as far as the server tells.
+    fn holder(&mut self, lock: Lock) -> Result<Option<Holder>, Trouble>;
+
+    /// The server's number for this connection.
+    fn number(&mut self) -> Result<Option<String>, Trouble>;
+
+    /// The statement by which an administrator ends a connection.
+    fn ends(&self, number: &str) -> String;
 
     /// Everything that is called like a table.
     fn relations(&mut self) -> Result<Vec<Relation>, Trouble>;
@@ -220,6 +300,9 @@ impl Named {
         let text = path.to_string_lossy();
         let typed = Address::read(&text, &Defaults::default());
         let typed = typed.map_err(|why| WorkError::failed("read the address", &text, why))?;
+        if permit.secret().is_some() {
+            sys::process::keep_secrets();
+        }
         Ok(Self {
             address: typed.address,
             secret: permit.secret().cloned(),
@@ -254,7 +337,7 @@ impl Server {
         let mut opened = Self::connected(&place.permits, &server.path)?;
         let mut why = opened.with("look at", Link::look)?;
         if why.is_none() {
-            opened.lock()?;
+            opened.lock(Lock::Round, &[])?;
             let found = opened.relations()?;
             let engine = opened.named.address.engine;
             why = refusal(engine, &found, tables.number, opened.named.allows_existing);
@@ -316,9 +399,29 @@ impl Server {
         done.map_err(|trouble| of(operation, &self.named.address, &trouble))
     }
 
-    fn lock(&mut self) -> Result<(), WorkError> {
+    /// Locks; false where one of these connections has it already.
+    fn lock(&mut self, lock: Lock, ours: &[String]) -> Result<bool, WorkError> {
         let address = self.named.address.clone();
-        locked(&address, || self.with("lock", Link::try_lock))
+        let mut holder = None;
+        let mut is_ours = false;
+        let got = locked(&address, || {
+            if self.with("lock", |link| link.try_lock(lock))? {
+                return Ok(true);
+            }
+            holder = self.with("lock", |link| link.holder(lock))?;
+            let number = holder.as_ref().map(|holder: &Holder| &holder.number);
+            is_ours = number.is_some_and(|number| ours.contains(number));
+            Ok(is_ours)
+        });
+        match (got, holder) {
+            (Err(WorkError::Failed(_)), Some(holder)) => Err(WorkError::Failed(format!(
+                "work in `{address}`: another kurabe {}\n\
+                 hint: wait until it is done, or name another database; where it is no more, `{}` ends its connection",
+                holder.told(),
+                self.link.ends(&holder.number)
+            ))),
+            (got, _) => got.map(|()| !is_ours),
+        }
     }
 
     fn relations(&mut self) -> Result<Vec<Relation>, WorkError> {
