@@ -10,6 +10,8 @@ pub mod address;
 mod check;
 mod client;
 pub mod engines;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod kv;
 mod mix;
 mod mysql;

@@ -6,6 +6,8 @@
 mod client;
 mod error;
 mod facts;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod keys;
 mod resp;
 mod server;

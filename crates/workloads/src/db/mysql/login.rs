@@ -34,7 +34,15 @@ const MORE: u8 = 1;
 
 /// Connects and logs in; with the flags of the connection.
 pub(super) fn log_in(address: &Address, secret: Option<&Secret>) -> Result<(Wire, u16), Trouble> {
-    let mut wire = Wire::over(Line::connect(address)?);
+    log_in_over(Wire::over(Line::connect(address)?), address, secret)
+}
+
+/// Logs in over a connection.
+pub(super) fn log_in_over(
+    mut wire: Wire,
+    address: &Address,
+    secret: Option<&Secret>,
+) -> Result<(Wire, u16), Trouble> {
     let first = wire.next_body()?;
     if first.first() == Some(&ERROR) {
         return Err(error::told(first));

@@ -8,6 +8,8 @@
 mod decode;
 mod error;
 mod facts;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod link;
 mod login;
 #[cfg(test)]

@@ -149,7 +149,6 @@ pub(super) fn code(body: &[u8]) -> Result<Code, Garbage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn a_message_is_seen_when_its_length_is() {
@@ -193,23 +192,5 @@ mod tests {
         assert_eq!(columns.next(), Err(Garbage));
         let long = b"\0\x01\x7f\xff\xff\xffx";
         assert_eq!(Columns::new(long).unwrap().next(), Err(Garbage));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_break_the_decoder(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(Some((_, length))) = message(&bytes) {
-                prop_assert!((HEADER..=MESSAGE_MAX + 1).contains(&length));
-            }
-            let _ = rows_of(&bytes);
-            let _ = code(&bytes);
-            if let Ok(mut columns) = Columns::new(&bytes) {
-                let mut all = 0;
-                while let Ok(value) = columns.next() {
-                    all += value.map_or(0, <[u8]>::len) + 4;
-                }
-                prop_assert!(all <= bytes.len());
-            }
-        }
     }
 }

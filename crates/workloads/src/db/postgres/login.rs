@@ -30,7 +30,15 @@ fn written(done: std::io::Result<()>) -> Result<(), Trouble> {
 
 /// Connects and logs in.
 pub(super) fn log_in(address: &Address, secret: Option<&Secret>) -> Result<(Wire, LetIn), Trouble> {
-    let mut wire = Wire::connect(address)?;
+    log_in_over(Wire::connect(address)?, address, secret)
+}
+
+/// Logs in over a connection.
+pub(super) fn log_in_over(
+    mut wire: Wire,
+    address: &Address,
+    secret: Option<&Secret>,
+) -> Result<(Wire, LetIn), Trouble> {
     let settings = [
         ("user", address.user.as_str()),
         ("database", &address.database),

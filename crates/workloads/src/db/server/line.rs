@@ -89,7 +89,7 @@ impl Line {
     }
 
     /// Over a socket that is connected.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(in crate::db) fn over(socket: UnixStream) -> Self {
         Self::of(Socket::Unix(socket))
     }
@@ -198,7 +198,7 @@ impl Line {
     }
 
     /// What the buffer takes.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(in crate::db) const fn capacity(&self) -> usize {
         self.read.len()
     }
