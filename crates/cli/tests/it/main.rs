@@ -54,5 +54,6 @@ mod soaks;
 mod storage;
 mod stores;
 mod strangers;
+mod tls;
 mod vdbench;
 mod work_dirs;

@@ -154,7 +154,7 @@ impl Server {
         format!("mysql://{user}@/{database}?socket={dir}/s")
     }
 
-    fn loopback(&self) -> String {
+    pub(crate) fn loopback(&self) -> String {
         format!("mysql://bob@127.0.0.1:{}/shop", self.port)
     }
 

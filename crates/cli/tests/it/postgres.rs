@@ -60,7 +60,7 @@ pub(crate) fn well(command: &mut Command) -> String {
 }
 
 /// The user of the system by whose name a distribution runs servers.
-fn postgres() -> Option<(u32, u32)> {
+pub(crate) fn user() -> Option<(u32, u32)> {
     let users = std::fs::read_to_string("/etc/passwd").unwrap();
     let line = users
         .lines()
@@ -75,7 +75,7 @@ impl Server {
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub(crate) fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let user = if is_root() {
-            postgres().map(Some)
+            user().map(Some)
         } else {
             Some(None)
         };

@@ -37,7 +37,7 @@ fn user() -> Option<(String, u32, u32)> {
     ))
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     // Free again once the listener is gone.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()

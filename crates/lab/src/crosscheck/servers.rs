@@ -173,7 +173,9 @@ impl Connection {
             host,
             port,
             database,
+            tls,
         } = typed.address;
+        ensure!(tls.is_none(), "both go without TLS");
         let driver = match engine {
             Engine::Postgres => "pgsql",
             Engine::Mysql => "mysql",

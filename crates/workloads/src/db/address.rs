@@ -4,6 +4,7 @@
 //! is split off while the URL is read, and no error quotes what was typed. A parameter that this does not know is
 //! refused by its name; nothing is read and ignored. What differs between servers is in [`super::engines`].
 
+use super::encryption::{Encryption, Words};
 use super::engines::{Engine, Parameter, REDIS_USER};
 use std::fmt;
 use std::path::PathBuf;
@@ -21,6 +22,8 @@ pub struct Address {
     pub port: u16,
     /// The database; a number at Redis.
     pub database: String,
+    /// Whether connections are encrypted, which those over a Unix socket never are.
+    pub tls: Option<Encryption>,
 }
 
 /// Where a server listens.
@@ -72,12 +75,28 @@ pub enum BadAddress {
         /// Which knows others.
         engine: Engine,
     },
-    /// Encryption.
+    /// Encryption as the server likes it.
     #[error(
-        "it asks for TLS (`{0}`), which kurabe does not speak: measure without, over a network that nobody else \
-         listens to, or over a Unix socket"
+        "it leaves to the server whether connections are encrypted (`{0}={1}`), which decides the figures\n\
+         hint: `{0}` that asks for it or does without"
     )]
-    Tls(String),
+    Undecided(&'static str, &'static str),
+    /// Encryption of a Unix socket.
+    #[error(
+        "it asks for TLS over a Unix socket, which nobody else can listen to\nhint: without TLS, or name a host"
+    )]
+    OverSocket,
+    /// A certificate of the client's.
+    #[error(
+        "its `{0}`: kurabe has no certificate of its own to show\nhint: a user who has a password"
+    )]
+    ClientCertificate(&'static str),
+    /// A parameter that would change nothing.
+    #[error("its `{0}` means nothing without {1}")]
+    Unused(&'static str, &'static str),
+    /// A file from where a worker is not.
+    #[error("its `{0}` is no absolute path")]
+    File(&'static str),
 }
 
 /// What addresses begin with.
@@ -88,7 +107,8 @@ fn schemes() -> String {
 
 fn parameters(engine: Engine) -> String {
     let all = engine.form().parameters.iter();
-    all.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    let known = all.filter(|(_, parameter)| *parameter != Parameter::OfClient);
+    known.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// An address as it was typed, with the password that stood in it.
@@ -105,12 +125,12 @@ impl Address {
     pub fn read(url: &str, defaults: &Defaults) -> Result<Typed, BadAddress> {
         let engine = Engine::of(url).ok_or(BadAddress::Scheme)?;
         let form = engine.form();
-        let begins = |scheme: &&&str| url.starts_with(**scheme);
-        if let Some(scheme) = form.encrypted.iter().find(begins) {
-            return Err(BadAddress::Tls((*scheme).to_owned()));
-        }
-        let mut schemes = form.schemes.iter();
-        let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));
+        let behind = |schemes: &[&str]| {
+            let mut all = schemes.iter();
+            all.find_map(|scheme| url.strip_prefix(scheme))
+        };
+        let plain_rest = behind(form.schemes);
+        let rest = plain_rest.or_else(|| behind(form.encrypted));
         let rest = rest.ok_or(BadAddress::Scheme)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -132,6 +152,7 @@ impl Address {
             host: given(host),
             port: port.map(str::to_owned),
             database: given(plain(path)?),
+            tls: Words::new(plain_rest.is_none()),
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             found.take(pair)?;
@@ -160,6 +181,7 @@ struct Found {
     host: Option<String>,
     port: Option<String>,
     database: Option<String>,
+    tls: Words,
 }
 
 impl Found {
@@ -188,15 +210,7 @@ impl Found {
             Parameter::Password => self.password = given(value),
             Parameter::Socket if value.starts_with('/') => self.host = given(value),
             Parameter::Socket => return Err(BadAddress::Part(name)),
-            Parameter::Tls(without, with) => {
-                let value = value.to_ascii_lowercase();
-                if with.contains(&value.as_str()) {
-                    return Err(BadAddress::Tls(format!("{name}={value}")));
-                }
-                if !without.contains(&value.as_str()) {
-                    return Err(BadAddress::Part(name));
-                }
-            }
+            of_tls => self.tls.take(name, *of_tls, value)?,
         }
         Ok(())
     }
@@ -246,12 +260,17 @@ impl Found {
         {
             return Err(BadAddress::Part("password"));
         }
+        let tls = self.tls.whole(engine)?;
+        if tls.is_some() && matches!(host, Host::Socket(_)) {
+            return Err(BadAddress::OverSocket);
+        }
         let address = Address {
             engine,
             user,
             host,
             port,
             database,
+            tls,
         };
         Ok(Typed { address, password })
     }
@@ -338,7 +357,10 @@ fn escaped(text: &str, keeps: &[u8]) -> String {
 impl fmt::Display for Address {
     /// The URL that means the same, in one form, without a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, port) = (self.engine.form().schemes[0], self.port);
+        let (form, port) = (self.engine.form(), self.port);
+        let is_encrypted = self.tls.is_some();
+        let encrypted = form.encrypted.first().filter(|_| is_encrypted);
+        let scheme = encrypted.unwrap_or(&form.schemes[0]);
         let database = escaped(&self.database, b"");
         let who = if self.engine == Engine::Redis && self.user == REDIS_USER {
             String::new()
@@ -361,7 +383,15 @@ impl fmt::Display for Address {
                     }
                 }
             }
+        }?;
+        // Of a network alone, whose addresses have no other parameters.
+        let asked = self.tls.as_ref();
+        let all = asked.map_or_else(Vec::new, |tls| tls.parameters(self.engine));
+        for (place, (name, value)) in all.iter().enumerate() {
+            let sign = if place == 0 { '?' } else { '&' };
+            write!(f, "{sign}{name}={}", escaped(value, b"/"))?;
         }
+        Ok(())
     }
 }
 
@@ -423,7 +453,7 @@ mod tests {
             None,
         );
         check(
-            "postgres://db/x?user=eve&password=p%26w&sslmode=prefer&port=9&dbname=y",
+            "postgres://db/x?user=eve&password=p%26w&sslmode=disable&port=9&dbname=y",
             "postgres://eve@db:9/y",
             Some("p&w"),
         );
@@ -434,7 +464,7 @@ mod tests {
         );
         check("mariadb://db/x", "mysql://me@db:3306/x", None);
         check(
-            "mysql://bob:a%40b@localhost:7/x?ssl-mode=PREFERRED",
+            "mysql://bob:a%40b@localhost:7/x?ssl-mode=DISABLED",
             "mysql://bob@localhost:7/x",
             Some("a@b"),
         );
@@ -465,26 +495,17 @@ mod tests {
             "`postgres://`, `mysql://`, `redis://`",
         );
         check("mysql://u:hunter2@h", "database");
-        check(
-            "mysql://u:hunter2@h/d?ssl-mode=REQUIRED",
-            "TLS (`ssl-mode=required`)",
-        );
-        check("mysql://u:hunter2@h/d?ssl-mode=hunter2", "ssl-mode");
         check("mysql://u@h/d?socket=hunter2", "socket");
         check(
             "mysql://u@h/d?charset=utf8",
-            "none of socket, user, password, ssl-mode",
+            "none of socket, user, password, ssl-mode, ssl-ca",
         );
-        check("rediss://:hunter2@h/0", "TLS (`rediss://`)");
         check("redis://:hunter2@h/db", "database number");
         check("redis://h/123456", "database number");
         check("hunter2", "postgres://");
         check("postgres://u:hunter2%zz@h/d", "hexadecimal");
         check("postgres://u:hunter2@h:99999/d", "port");
         check("postgres://u:hunter2@h:0/d", "port");
-        check("postgres://u:hunter2@h/d?sslmode=require", "TLS");
-        check("postgres://u:hunter2@h/d?sslmode=hunter2", "sslmode");
-        check("postgres://u:hunter2@h/d?sslrootcert=x", "`sslrootcert`");
         check("postgres://u@h/d?a=b&hunter2%40=1", "parameter");
         // What is not escaped splits a password where a host or a parameter begins.
         for url in [

@@ -1,5 +1,6 @@
 //! The kinds of servers, and what differs between their addresses: a row of one table each.
 
+use super::encryption::{Check, Mode};
 use std::path::{Path, PathBuf};
 
 /// A kind of server.
@@ -34,8 +35,14 @@ pub(super) enum Parameter {
     Password,
     /// The path of a Unix socket.
     Socket,
-    /// Encryption, and the words that are content without it and that are not.
-    Tls(&'static [&'static str], &'static [&'static str]),
+    /// Whether connections are encrypted, by these words.
+    Mode(&'static [(&'static str, Mode)]),
+    /// The file of authorities that may have signed the server's certificate.
+    Authorities,
+    /// That nothing is asked of the certificate.
+    Insecure,
+    /// A certificate of the client's own.
+    OfClient,
 }
 
 /// How an address of one kind is written.
@@ -61,11 +68,18 @@ static POSTGRES: Form = Form {
         ("password", Parameter::Password),
         (
             "sslmode",
-            Parameter::Tls(
-                &["disable", "allow", "prefer"],
-                &["require", "verify-ca", "verify-full"],
-            ),
+            Parameter::Mode(&[
+                ("disable", Mode::Off),
+                ("allow", Mode::Undecided),
+                ("prefer", Mode::Undecided),
+                ("require", Mode::On(Check::Nothing)),
+                ("verify-ca", Mode::On(Check::Authority)),
+                ("verify-full", Mode::On(Check::Name)),
+            ]),
         ),
+        ("sslrootcert", Parameter::Authorities),
+        ("sslcert", Parameter::OfClient),
+        ("sslkey", Parameter::OfClient),
     ],
 };
 
@@ -80,19 +94,32 @@ static MYSQL: Form = Form {
         ("password", Parameter::Password),
         (
             "ssl-mode",
-            Parameter::Tls(
-                &["disabled", "preferred"],
-                &["required", "verify_ca", "verify_identity"],
-            ),
+            Parameter::Mode(&[
+                ("DISABLED", Mode::Off),
+                ("PREFERRED", Mode::Undecided),
+                ("REQUIRED", Mode::On(Check::Nothing)),
+                ("VERIFY_CA", Mode::On(Check::Authority)),
+                ("VERIFY_IDENTITY", Mode::On(Check::Name)),
+            ]),
         ),
+        ("ssl-ca", Parameter::Authorities),
+        ("ssl-cert", Parameter::OfClient),
+        ("ssl-key", Parameter::OfClient),
     ],
 };
 
+/// Encryption in the words of redis-cli.
 static REDIS: Form = Form {
     schemes: &["redis://", "valkey://"],
     encrypted: &["rediss://", "valkeys://"],
     port: 6379,
-    parameters: &[("socket", Parameter::Socket)],
+    parameters: &[
+        ("socket", Parameter::Socket),
+        ("cacert", Parameter::Authorities),
+        ("insecure", Parameter::Insecure),
+        ("cert", Parameter::OfClient),
+        ("key", Parameter::OfClient),
+    ],
 };
 
 impl Engine {

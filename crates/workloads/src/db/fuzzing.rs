@@ -81,6 +81,7 @@ pub(super) fn somebody(engine: Engine) -> Address {
         user: "bob".to_owned(),
         host: Host::Name("db".to_owned()),
         port: 5432,
+        tls: None,
         database: "shop".to_owned(),
     }
 }

@@ -9,6 +9,7 @@
 pub mod address;
 mod check;
 mod client;
+pub mod encryption;
 pub mod engines;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;

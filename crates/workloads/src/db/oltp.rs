@@ -5,6 +5,7 @@
 //! made anew where a round before has changed it and it is small.
 
 use super::client::{Changes, Client, Counts, Course, Setting, Shared};
+use super::encryption;
 use super::engines::Engine;
 use super::mix::Mix;
 use super::mysql::Mysql;
@@ -182,7 +183,8 @@ impl Workload for Oltp {
                 ..self.shape(params)
             },
             on_disk: false,
-            allocates: false,
+            // A record of TLS takes memory, in either direction.
+            allocates: encryption::is_asked(&server.path),
             // The server names its version in the notes.
             implementation: None,
             without: &["synchronous"],

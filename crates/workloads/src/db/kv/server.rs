@@ -76,9 +76,11 @@ pub(in crate::db) fn settings(
 ) -> Result<Vec<ServerFact>, WorkError> {
     let mut server = Server::connected(permits, path)?;
     let info = server.tried("look at", Info::ask)?;
-    server.ask("ask for the settings of", |wire| {
+    let mut told = server.ask("ask for the settings of", |wire| {
         facts::settings(wire, info.as_ref())
-    })
+    })?;
+    told.extend(server.wire.line.facts());
+    Ok(told)
 }
 
 impl Server {
@@ -397,9 +399,11 @@ impl Server {
     /// What the server says of itself, a sentence each.
     pub(super) fn facts(&mut self) -> Result<facts::Facts, WorkError> {
         let info = self.info.clone();
-        self.ask("ask for the settings of", |wire| {
+        let mut told = self.ask("ask for the settings of", |wire| {
             facts::Facts::ask(wire, info.as_ref())
-        })
+        })?;
+        told.notes.extend(self.wire.line.note());
+        Ok(told)
     }
 
     /// The server's process, where it is on this machine and can be told. Of a Unix socket the kernel says who listens;

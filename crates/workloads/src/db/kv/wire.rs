@@ -24,7 +24,7 @@ pub(super) struct Wire {
 impl Wire {
     /// Connects, proves who we are, and selects the database.
     pub(super) fn log_in(to: &Address, secret: Option<&Secret>) -> Result<Self, Trouble> {
-        let mut wire = Self::over(Line::connect(to)?);
+        let mut wire = Self::over(Line::connect(to)?.encrypted(to)?);
         let user = (to.user != REDIS_USER).then_some(to.user.as_bytes());
         let password = secret.map(|secret| secret.reveal().as_bytes());
         let proof = match (user, password) {

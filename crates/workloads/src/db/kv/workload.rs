@@ -8,6 +8,7 @@ use super::keys::{Keys, Values};
 use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
 use crate::arrivals::{self, OF_ARRIVALS, Queue, RATE};
+use crate::db::encryption;
 use crate::db::engines::Engine;
 use crate::db::party::{self, Party};
 use crate::sysbench::{Threads, Timing};
@@ -189,7 +190,8 @@ impl Workload for Kv {
             metrics: self.metrics(params),
             shape: self.shape(params),
             on_disk: false,
-            allocates: false,
+            // A record of TLS takes memory, in either direction.
+            allocates: encryption::is_asked(&stand_in.path),
             // The server names its version in the notes.
             implementation: None,
             without: &[],

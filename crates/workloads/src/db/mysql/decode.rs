@@ -177,6 +177,7 @@ pub(super) const FOUND_ROWS: u32 = 1 << 1;
 pub(super) const LONG_FLAG: u32 = 1 << 2;
 pub(super) const CONNECT_WITH_DB: u32 = 1 << 3;
 pub(super) const PROTOCOL_41: u32 = 1 << 9;
+pub(super) const ENCRYPTION: u32 = 1 << 11;
 pub(super) const TRANSACTIONS: u32 = 1 << 13;
 pub(super) const SECURE_CONNECTION: u32 = 1 << 15;
 pub(super) const PLUGIN_AUTH: u32 = 1 << 19;

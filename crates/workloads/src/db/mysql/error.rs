@@ -27,7 +27,7 @@ pub(super) fn of(code: u16, words: String) -> Trouble {
         hint: hint(code),
         is_lasting: matches!(
             code,
-            1044 | 1045 | 1049 | 1130 | 1142 | 1251 | 1290 | 1461 | 1698 | 1836
+            1044 | 1045 | 1049 | 1130 | 1142 | 1251 | 1290 | 1461 | 1698 | 1836 | 3159
         ),
     }))
 }
@@ -36,7 +36,8 @@ pub(super) fn of(code: u16, words: String) -> Trouble {
 const fn hint(code: u16) -> &'static str {
     match code {
         1045 => {
-            "\nhint: the password is that of [client] in ~/.my.cnf (mode 600), or of `KURABE_DB_URL` or `--db-file FILE`"
+            "\nhint: the password is that of [client] in ~/.my.cnf (mode 600), or of `KURABE_DB_URL` or `--db-file FILE`; an \
+             account that wants encryption (REQUIRE SSL) wants `ssl-mode=REQUIRED` in the address"
         }
         1044 | 1142 => {
             "\nhint: the user needs all rights in a database of his own: GRANT ALL ON the database.* TO the user"
@@ -68,6 +69,7 @@ const fn hint(code: u16) -> &'static str {
         1290 | 1836 => {
             "\nhint: it is a replica, or `read_only` is on: measure a server that may be written to"
         }
+        3159 => "\nhint: the server wants encryption: `ssl-mode=REQUIRED` in the address, or more",
         1114 | 1021 | 3675 => "\nhint: the server's disk is full",
         1053 | 1927 => "\nhint: somebody stops the server or ends its connections",
         _ => "",

@@ -4,6 +4,7 @@ use super::decode::Parts;
 use super::wire::Wire;
 use super::{Garbage, QUERY, entered, error, facts};
 use crate::db::address::Address;
+use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
 use crate::db::server::{Holder, Link, Lock, Maker, Relation, Rows, value};
 use crate::db::statement::name;
@@ -131,8 +132,8 @@ impl Link for MysqlLink {
         }
     }
 
-    fn is_here(&self) -> bool {
-        self.wire.line.is_loopback()
+    fn line(&self) -> &Line {
+        &self.wire.line
     }
 
     fn party(&self) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! Being let in: the beginning of a connection, and the ways of login of MySQL and MariaDB.
 //!
-//! A password goes over the network as a proof. In the clear it is sent over a Unix socket alone, where
-//! `caching_sha2_password` asks for that the first time: nothing here is encrypted.
+//! A password goes over the network as a proof. In the clear, for which `caching_sha2_password` asks the first time, it
+//! is sent over a Unix socket alone, or encrypted.
 
 use super::decode::{self, END, ERROR, Greeting, OK, Parts, SCRAMBLE};
 use super::wire::Wire;
@@ -10,6 +10,7 @@ use crate::db::address::Address;
 use crate::db::engines::Engine;
 use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
+use crate::db::server::trust::TlsTrouble;
 use bytes::BufMut;
 use engine::secret::Secret;
 use sha1::{Digest, Sha1};
@@ -49,7 +50,7 @@ pub(super) fn log_in_over(
     }
     let greeting = decode::greeting(first)?;
     let secret = secret.map_or("", Secret::reveal).as_bytes();
-    answer_greeting(&mut wire, &greeting, address, secret)?;
+    wire = answer_greeting(wire, &greeting, address, secret)?;
     loop {
         let packet = wire.next_body()?;
         match packet.first() {
@@ -78,10 +79,10 @@ pub(super) fn log_in_over(
             // The proof was right, and the end follows.
             Some(&MORE) if packet.get(1..) == Some(&[IS_KNOWN]) => {}
             Some(&MORE) if packet.get(1..) == Some(&[WANTS_ALL]) => {
-                if wire.line.unix().is_none() {
+                if wire.line.unix().is_none() && !wire.line.is_encrypted() {
                     return Err(unknown(
-                        "caching_sha2_password in full over a network without TLS; over the Unix socket it works, and \
-                         over the network as soon as this user has logged in there since the server began",
+                        "caching_sha2_password in full over a network without TLS; with `ssl-mode=REQUIRED` in the \
+                         address or over the Unix socket it works, and without as soon as this user has logged in so",
                     ));
                 }
                 wire.begin_packet();
@@ -94,15 +95,20 @@ pub(super) fn log_in_over(
     }
 }
 
-/// Says who we are and what we can do.
+/// Says who we are and what we can do, encrypted where that is asked for.
 fn answer_greeting(
-    wire: &mut Wire,
+    mut wire: Wire,
     greeting: &Greeting,
     address: &Address,
     secret: &[u8],
-) -> Result<(), Trouble> {
+) -> Result<Wire, Trouble> {
     let is_maria = greeting.capabilities & decode::IS_MYSQL == 0;
+    let encrypts = address.tls.is_some();
+    if encrypts && greeting.capabilities & decode::ENCRYPTION == 0 {
+        return Err(TlsTrouble::Absent(address.engine).into());
+    }
     let wanted = decode::IS_MYSQL
+        | if encrypts { decode::ENCRYPTION } else { 0 }
         | decode::FOUND_ROWS
         | decode::LONG_FLAG
         | decode::CONNECT_WITH_DB
@@ -127,13 +133,22 @@ fn answer_greeting(
         Some(proof) => (greeting.way.as_str(), proof),
         None => (NATIVE, Vec::new()),
     };
-    wire.begin_packet();
+    let begin = |wire: &mut Wire| {
+        wire.begin_packet();
+        let out = &mut wire.line.out;
+        out.put_u32_le(capabilities);
+        out.put_u32_le(PACKET_MAX);
+        out.put_u8(CHARACTERS);
+        out.put_bytes(0, 19);
+        out.put_u32_le(if caches { further } else { 0 });
+    };
+    if encrypts {
+        begin(&mut wire);
+        wire.send()?;
+        wire.line = wire.line.encrypted(address)?;
+    }
+    begin(&mut wire);
     let out = &mut wire.line.out;
-    out.put_u32_le(capabilities);
-    out.put_u32_le(PACKET_MAX);
-    out.put_u8(CHARACTERS);
-    out.put_bytes(0, 19);
-    out.put_u32_le(if caches { further } else { 0 });
     out.put_slice(address.user.as_bytes());
     out.put_u8(0);
     out.put_u8(u8::try_from(proof.len()).unwrap_or(0));
@@ -144,7 +159,8 @@ fn answer_greeting(
         out.put_slice(way.as_bytes());
         out.put_u8(0);
     }
-    wire.send()
+    wire.send()?;
+    Ok(wire)
 }
 
 /// Whether the kernel's word on who asks is all that the server wants.

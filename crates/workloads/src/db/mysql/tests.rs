@@ -5,7 +5,9 @@ use super::decode::SCRAMBLE;
 use super::login::log_in;
 use super::{Prepared, Value, execute};
 use crate::db::address::{Address, Host};
+use crate::db::encryption::Check;
 use crate::db::engines::Engine;
+use crate::db::server::tls_tests::{asked, served};
 use crate::db::server::trouble::Trouble;
 use bytes::BytesMut;
 use engine::secret::Secret;
@@ -65,6 +67,7 @@ fn address(host: Host, port: u16) -> Address {
         host,
         port,
         database: "shop".to_owned(),
+        tls: None,
     }
 }
 
@@ -91,6 +94,33 @@ fn at_socket(says: &[Vec<u8>], password: &str) -> (Result<u16, Trouble>, Vec<Vec
         let server = scope.spawn(|| serve(listener.accept().unwrap().0, says));
         let done = log_in(&address(Host::Socket(path), 3306), Some(&secret));
         (done.map(|(_, status)| status), server.join().unwrap())
+    })
+}
+
+/// And encrypted: the first of the words comes before, and an empty one is nothing that is waited for.
+fn at_encrypted(says: &[Vec<u8>], password: &str) -> (Result<u16, Trouble>, Vec<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut to = address(Host::Name("localhost".to_owned()), port);
+    to.tls = Some(asked(Check::Name));
+    let secret = Secret::new(password.to_owned());
+    let (first, rest) = says.split_first().unwrap();
+    let rest = [&[Vec::new()], rest].concat();
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let (mut socket, _) = listener.accept().unwrap();
+            socket.write_all(first).unwrap();
+            // Flags, the largest packet, the character set, and no name.
+            let mut request = [0; 36];
+            if socket.read_exact(&mut request).is_err() {
+                return Vec::new();
+            }
+            assert_eq!(&request[..4], b"\x20\0\0\x01");
+            assert_eq!(request[5] & 8, 8, "it asks for encryption");
+            serve(served(socket), &rest)
+        });
+        let done = log_in(&to, Some(&secret)).map(|(_, status)| status);
+        (done, server.join().unwrap())
     })
 }
 
@@ -137,7 +167,32 @@ fn caching_sha2_is_done_with_at_a_server_that_knows_us() {
 }
 
 #[test]
-fn a_password_in_the_clear_goes_over_a_unix_socket_alone() {
+fn a_password_in_the_clear_goes_encrypted_as_well() {
+    let says = [
+        greeting("caching_sha2_password"),
+        packet(3, b"\x01\x04"),
+        packet(5, OK),
+    ];
+    let (done, heard) = at_encrypted(&says, PASSWORD);
+    assert_eq!(done.unwrap(), 2);
+    assert!(is_proved_by_sha256(proof_of(&heard[0])));
+    assert_eq!(heard[1], [PASSWORD.as_bytes(), b"\0"].concat());
+    // Who does not offer it hears nothing.
+    let mut without = greeting("caching_sha2_password");
+    let low = without.windows(2).position(|two| two == b"\xff\xff");
+    without[low.unwrap() + 1] = 0xf7;
+    let (done, heard) = at_encrypted(&[without], PASSWORD);
+    let why = done.unwrap_err();
+    assert!(
+        why.to_string()
+            .contains("speaks no TLS\nhint: see `ssl_cert`"),
+        "{why}"
+    );
+    assert!(why.is_lasting() && heard.is_empty());
+}
+
+#[test]
+fn a_password_in_the_clear_goes_over_no_network_that_others_hear() {
     let way = "caching_sha2_password";
     let says = [greeting(way), packet(2, b"\x01\x04"), packet(4, OK)];
     let (done, heard) = at_socket(&says, PASSWORD);

@@ -41,7 +41,10 @@ fn hint(code: Code, words: &str) -> &'static str {
         b"28P01" => {
             "\nhint: the password is that of the first line that fits in ~/.pgpass, or of `KURABE_DB_URL` or `--db-file FILE`"
         }
-        b"28000" => "\nhint: look at pg_hba.conf of the server, and at the user in the address",
+        b"28000" => {
+            "\nhint: look at pg_hba.conf of the server, and at the user in the address; where it wants encryption (hostssl) \
+             the address says `sslmode=require` or more"
+        }
         b"3D000" => {
             "\nhint: make an empty one for this with `createdb`, and name it in the address"
         }

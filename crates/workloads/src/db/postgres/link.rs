@@ -6,6 +6,7 @@ use super::facts;
 use super::login::log_in;
 use super::wire::Wire;
 use crate::db::address::Address;
+use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
 use crate::db::server::{Holder, Link, Lock, Maker, Relation, Rows, value};
 use crate::db::statement::name;
@@ -135,8 +136,8 @@ impl Link for PostgresLink {
         }
     }
 
-    fn is_here(&self) -> bool {
-        self.wire.line.is_loopback()
+    fn line(&self) -> &Line {
+        &self.wire.line
     }
 
     fn party(&self) -> Option<u32> {

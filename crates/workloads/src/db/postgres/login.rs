@@ -1,7 +1,7 @@
 //! Being let in: the beginning of a connection, and the ways of login of PostgreSQL.
 //!
 //! A password goes over the network as a proof (SCRAM, which is the default since PostgreSQL 14) or a digest (md5). One
-//! in the clear is sent to this machine alone: nothing here is encrypted.
+//! in the clear is sent to this machine alone, or encrypted.
 
 use super::decode::Garbage;
 use super::error;
@@ -9,6 +9,7 @@ use super::wire::Wire;
 use crate::db::address::Address;
 use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
+use crate::db::server::trust::TlsTrouble;
 use engine::secret::Secret;
 use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::frontend;
@@ -28,9 +29,30 @@ fn written(done: std::io::Result<()>) -> Result<(), Trouble> {
     done.map_err(Trouble::Io)
 }
 
+/// Asks for encryption, and begins it.
+fn encrypted(mut wire: Wire, address: &Address) -> Result<Wire, Trouble> {
+    frontend::ssl_request(&mut wire.line.out);
+    wire.send()?;
+    if wire.line.there().is_empty() {
+        wire.line.fill(1)?;
+    }
+    let answer = wire.line.take(1);
+    match wire.line.taken(answer) {
+        b"S" => {}
+        b"N" => return Err(TlsTrouble::Absent(address.engine).into()),
+        _ => return Err(Garbage.into()),
+    }
+    wire.line = wire.line.encrypted(address)?;
+    Ok(wire)
+}
+
 /// Connects and logs in.
 pub(super) fn log_in(address: &Address, secret: Option<&Secret>) -> Result<(Wire, LetIn), Trouble> {
-    log_in_over(Wire::connect(address)?, address, secret)
+    let mut wire = Wire::connect(address)?;
+    if address.tls.is_some() {
+        wire = encrypted(wire, address)?;
+    }
+    log_in_over(wire, address, secret)
 }
 
 /// Logs in over a connection.
@@ -101,7 +123,7 @@ fn answer(
     };
     let proof = |error: std::io::Error| Trouble::Proof(error.to_string());
     match (kind, scram) {
-        (3, _) if wire.line.is_loopback() => {
+        (3, _) if wire.line.is_loopback() || wire.line.is_encrypted() => {
             written(frontend::password_message(
                 password()?.as_bytes(),
                 &mut wire.line.out,

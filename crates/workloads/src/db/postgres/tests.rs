@@ -3,6 +3,7 @@
 use super::login::log_in;
 use super::{Value, bind, numbered};
 use crate::db::address::{Address, Host};
+use crate::db::encryption::{Check, Encryption};
 use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
 use bytes::BytesMut;
@@ -12,6 +13,15 @@ use std::net::TcpListener;
 
 /// What comes of a login at a server that answers each message of ours with the next of these, and then ends.
 fn at(answers: &[&[u8]], secret: Option<&Secret>) -> (Result<(), Trouble>, Vec<u8>) {
+    with(None, answers, secret)
+}
+
+/// The same, encrypted where that is asked for.
+fn with(
+    tls: Option<Encryption>,
+    answers: &[&[u8]],
+    secret: Option<&Secret>,
+) -> (Result<(), Trouble>, Vec<u8>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address {
         engine: Engine::Postgres,
@@ -19,6 +29,7 @@ fn at(answers: &[&[u8]], secret: Option<&Secret>) -> (Result<(), Trouble>, Vec<u
         host: Host::Name("127.0.0.1".to_owned()),
         port: listener.local_addr().unwrap().port(),
         database: "shop".to_owned(),
+        tls,
     };
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
@@ -42,6 +53,53 @@ fn at(answers: &[&[u8]], secret: Option<&Secret>) -> (Result<(), Trouble>, Vec<u
 
 fn refused(answers: &[&[u8]], secret: Option<&Secret>) -> Trouble {
     at(answers, secret).0.unwrap_err()
+}
+
+#[test]
+fn who_promises_encryption_and_speaks_none_is_an_error_and_learns_nothing() {
+    let secret = Secret::new("hunter2".to_owned());
+    let refused = |answers: &[&[u8]]| {
+        let asked = Encryption {
+            check: Check::Nothing,
+            authorities: None,
+        };
+        let (done, heard) = with(Some(asked), answers, Some(&secret));
+        let first = heard.split_at_checked(8).unwrap();
+        assert_eq!(first.0, b"\0\0\0\x08\x04\xd2\x16\x2f");
+        // Behind it there is a beginning of TLS or nothing: no name and no password.
+        assert!(first.1.is_empty() || first.1.starts_with(b"\x16\x03\x01"));
+        for word in ["bob", "hunter2"] {
+            assert!(
+                !heard
+                    .windows(word.len())
+                    .any(|part| part == word.as_bytes())
+            );
+        }
+        done.unwrap_err()
+    };
+    let check = |answers: &[&[u8]], words: &str| {
+        let why = refused(answers).to_string();
+        assert!(why.contains(words), "{answers:?}: {why}");
+    };
+    check(&[b"N"], "the server speaks no TLS\nhint: see `ssl`");
+    check(&[b"S", b"HTTP/1.1 400 Bad\r\n"], "no TLS");
+    check(
+        &[b"S", b"\x16"],
+        "ended the connection during the TLS handshake",
+    );
+    check(&[b"S"], "ended the connection during the TLS handshake");
+    // An alert: the handshake failed.
+    check(&[b"S", b"\x15\x03\x03\0\x02\x02\x28"], "HandshakeFailure");
+    // A record that is too long, and one that is none of a beginning.
+    check(&[b"S", b"\x16\x03\x03\xff\xff"], "handshake failed");
+    check(&[b"S", b"\x17\x03\x03\0\x01x"], "no TLS");
+    // What stands behind the word was not encrypted, and is none of the answers that follow.
+    let smuggled = refused(&[b"SR\0\0\0\x08\0\0\0\0"]);
+    assert!(matches!(smuggled, Trouble::Garbage(_)), "{smuggled}");
+    for answers in [&[&b"E"[..]], &[b"x"]] {
+        let why = refused(answers);
+        assert!(matches!(why, Trouble::Garbage(_)), "{why}");
+    }
 }
 
 const SASL: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";

@@ -6,9 +6,12 @@
 //! nothing is not waited for longer than the time-outs, and one that says too much gets no memory for it: how long a
 //! message may be says who reads it.
 
+use super::facts::fact;
+use super::tls::{self, Tls};
 use super::trouble::Trouble;
 use crate::db::address::{Address, Host};
 use bytes::BytesMut;
+use model::named::ServerFact;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
@@ -24,11 +27,15 @@ pub(in crate::db) const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// What is read at once: the hundred rows of a range have 13 KB.
 pub(in crate::db) const READ_BYTES: usize = 32 << 10;
 
-/// A socket of either kind.
+/// What says whether connections are encrypted.
+pub(super) const TLS: &str = "tls";
+
+/// A socket of any kind.
 #[derive(Debug)]
 enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<Tls>),
 }
 
 /// A connection whose messages nobody has looked at.
@@ -105,19 +112,41 @@ impl Line {
         }
     }
 
+    /// Encrypts from now on, where the address asks for it.
+    pub(in crate::db) fn encrypted(mut self, to: &Address) -> Result<Self, Trouble> {
+        let Some(asked) = &to.tls else {
+            return Ok(self);
+        };
+        // What came already was not encrypted, and would be taken for what is.
+        if self.begin != self.end {
+            return Err(Trouble::Garbage(to.engine));
+        }
+        self.socket = match self.socket {
+            Socket::Tcp(socket) => Socket::Tls(Box::new(tls::open(socket, to, asked)?)),
+            other => other,
+        };
+        Ok(self)
+    }
+
     /// How long a single read or write may take from now on.
     pub(in crate::db) fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
         self.patience = time;
         let time = Some(time);
+        if let Socket::Unix(socket) = &self.socket {
+            socket.set_read_timeout(time)?;
+            return socket.set_write_timeout(time);
+        }
+        self.tcp().map_or(Ok(()), |socket| {
+            socket.set_read_timeout(time)?;
+            socket.set_write_timeout(time)
+        })
+    }
+
+    const fn tcp(&self) -> Option<&TcpStream> {
         match &self.socket {
-            Socket::Tcp(socket) => {
-                socket.set_read_timeout(time)?;
-                socket.set_write_timeout(time)
-            }
-            Socket::Unix(socket) => {
-                socket.set_read_timeout(time)?;
-                socket.set_write_timeout(time)
-            }
+            Socket::Tcp(socket) => Some(socket),
+            Socket::Tls(tls) => Some(&tls.socket),
+            Socket::Unix(_) => None,
         }
     }
 
@@ -125,16 +154,37 @@ impl Line {
     pub(in crate::db) const fn unix(&self) -> Option<&UnixStream> {
         match &self.socket {
             Socket::Unix(socket) => Some(socket),
-            Socket::Tcp(_) => None,
+            Socket::Tcp(_) | Socket::Tls(_) => None,
+        }
+    }
+
+    /// Whether nobody between can read what is sent.
+    pub(in crate::db) const fn is_encrypted(&self) -> bool {
+        matches!(self.socket, Socket::Tls(_))
+    }
+
+    /// What of the connection decides a figure.
+    pub(in crate::db) fn facts(&self) -> Vec<ServerFact> {
+        match &self.socket {
+            Socket::Tls(tls) => tls.facts().into(),
+            Socket::Tcp(_) | Socket::Unix(_) => vec![fact(TLS, "off", "")],
+        }
+    }
+
+    /// What is said of it with the figures.
+    pub(in crate::db) fn note(&self) -> Option<String> {
+        match &self.socket {
+            Socket::Tls(tls) => Some(tls.note()),
+            Socket::Tcp(_) | Socket::Unix(_) => None,
         }
     }
 
     /// True where the other end of the network is this machine's own address.
     pub(in crate::db) fn is_loopback(&self) -> bool {
-        match &self.socket {
-            Socket::Unix(_) => true,
-            Socket::Tcp(socket) => socket.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),
-        }
+        self.tcp().is_none_or(|socket| {
+            let peer = socket.peer_addr();
+            peer.is_ok_and(|peer| peer.ip().is_loopback())
+        })
     }
 
     /// Writes what has been put into [`Self::out`].
@@ -143,6 +193,11 @@ impl Line {
         let sent = match &mut self.socket {
             Socket::Tcp(socket) => socket.write_all(&self.out),
             Socket::Unix(socket) => socket.write_all(&self.out),
+            Socket::Tls(tls) => {
+                let sent = tls.write(&self.out);
+                self.out.clear();
+                return sent;
+            }
         };
         self.out.clear();
         sent.map_err(Trouble::from_io)
@@ -184,6 +239,7 @@ impl Line {
             let read = match &mut self.socket {
                 Socket::Tcp(socket) => socket.read(room),
                 Socket::Unix(socket) => read_unix(socket, room, self.patience),
+                Socket::Tls(tls) => break tls.read(room)?,
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -217,6 +273,7 @@ mod tests {
             host: Host::Name("db..example".to_owned()),
             port: 5432,
             database: "shop".to_owned(),
+            tls: None,
         };
         let why = connected(&to).unwrap_err();
         assert!(why.is_lasting(), "{why}");

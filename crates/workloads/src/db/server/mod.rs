@@ -9,11 +9,16 @@ mod driver;
 pub(super) mod facts;
 pub(super) mod line;
 mod tables;
+mod tls;
+#[cfg(test)]
+pub(super) mod tls_tests;
 pub(super) mod trouble;
+pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
 pub(super) use tables::{check, make, remove, stand_on};
 
+use self::line::Line;
 use self::trouble::Trouble;
 use super::address::{Address, Defaults};
 use super::engines::Engine;
@@ -115,8 +120,8 @@ pub(super) trait Link {
     /// Answers in rows of text, to questions of few rows.
     fn ask(&mut self, sql: &str) -> Result<Rows, Trouble>;
 
-    /// Whether the server is on this machine.
-    fn is_here(&self) -> bool;
+    /// The connection below.
+    fn line(&self) -> &Line;
 
     /// The server's main process, where it is on this machine and can be told.
     fn party(&self) -> Option<u32>;
@@ -209,7 +214,9 @@ pub(super) fn settings(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>
             server.named.address
         )));
     }
-    server.with("ask for the settings of", Link::settings)
+    let mut told = server.with("ask for the settings of", Link::settings)?;
+    told.extend(server.link.line().facts());
+    Ok(told)
 }
 
 /// A server with the lock of a database.
@@ -376,7 +383,7 @@ impl Server {
 
     /// Whether it is on this machine.
     pub(super) fn is_here(&self) -> bool {
-        self.link.is_here()
+        self.link.line().is_loopback()
     }
 
     /// The address without what opens it.
@@ -386,7 +393,9 @@ impl Server {
 
     /// What the server says of itself, with the tables of the test.
     pub(super) fn facts(&mut self, tables: u32) -> Result<Vec<String>, WorkError> {
-        self.with("ask for the settings of", |link| link.facts(tables))
+        let mut told = self.with("ask for the settings of", |link| link.facts(tables))?;
+        told.extend(self.link.line().note());
+        Ok(told)
     }
 
     /// Does something over the connection.

@@ -1,5 +1,6 @@
 //! What can go wrong with a server, in words of a message: never with a password, and with what helps.
 
+use super::trust::TlsTrouble;
 use crate::db::engines::Engine;
 use std::io;
 use sys::names::NamesError;
@@ -43,6 +44,9 @@ pub(in crate::db) enum Trouble {
     /// What the server said.
     #[error("{0}")]
     Told(Box<Told>),
+    /// Connections cannot be encrypted, or not as they should be.
+    #[error("{0}")]
+    Tls(Box<TlsTrouble>),
 }
 
 /// An error as a server told it.
@@ -77,6 +81,7 @@ impl Trouble {
             Self::Name(NamesError::Unanswered { .. }) => false,
             Self::Name(_) | Self::Login(..) | Self::NoPassword(_) | Self::Proof(_) => true,
             Self::Told(told) => told.is_lasting,
+            Self::Tls(trouble) => trouble.is_lasting(),
             _ => false,
         }
     }
