@@ -403,7 +403,7 @@ fn what_keeps_us_out_is_one_error_with_a_hint() {
     readable(&bed.path().join("wrong"), 0o600);
     let done = bed.run(&short("db.point-select", &["--db-file", "wrong"]));
     assert!(!format!("{done:?}").contains("wr0ng"), "{done:#?}");
-    done.code(4).err_has(&["28P01", "~/.pgpass"]);
+    done.code(3).err_has(&["28P01", "~/.pgpass"]);
     let nobody = server.socket("shop").replace("//postgres@", "//nobody@");
     check(&nobody, &[], &["28000"]);
     check(

@@ -131,7 +131,9 @@ mod tests {
     #[test]
     fn the_files_of_the_corpus_are_read() {
         for (name, target) in TARGETS {
-            seeds(name).iter().for_each(|seed| target(seed));
+            for seed in seeds(name) {
+                target(&seed);
+            }
         }
     }
 

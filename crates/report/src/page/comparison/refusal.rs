@@ -4,7 +4,7 @@ use crate::comparison::Sides;
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::said::missing;
-use dialects::command::{again, go_on};
+use dialects::command::{again, servers_of};
 use model::comparison::Refusal;
 use model::plan::CaseId;
 use model::record::Run;
@@ -220,7 +220,7 @@ fn why(refusal: &Refusal, run: &str, sides: Sides<'_>, lang: Lang) -> String {
             let resume = resume.as_deref().map(|id| {
                 let mut plans = sides.both().map(|side| &side.first().plan);
                 plans.sort_by_key(|plan| plan.duel.as_ref().map(|duel| &duel.side));
-                go_on(id, &plans)
+                format!("kurabe duel --resume {id}{}", servers_of(&plans))
             });
             too_few_pairs(*pairs, *need, resume.as_deref(), lang)
         }
