@@ -25,6 +25,7 @@ pub mod peer;
 pub mod priority;
 pub mod probe;
 pub mod process;
+pub mod random;
 pub mod signal;
 pub mod trace;
 pub mod tree;

@@ -5,8 +5,6 @@
 //! that the kernel lets through what comes from the address and the port that were asked, and nothing else, and tells
 //! when nobody listens there. Answers wait in their sockets, which is why they can be fetched one after the other.
 
-#![expect(unsafe_code, reason = "getrandom has no interface in std")]
-
 use super::any_port_for;
 use super::error::Reason;
 use super::message::{Answer, Kind, Question};
@@ -145,14 +143,9 @@ fn failure(operation: &'static str, error: &io::Error) -> Reason {
     }
 }
 
-/// A number that nobody can guess: the kernel's, not one that is made from a seed here.
+/// A number that nobody can guess.
 fn random_id() -> Result<u16, Reason> {
     let mut bytes = [0; 2];
-    // SAFETY: `bytes` is valid to write to for its length.
-    let count = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    if usize::try_from(count) != Ok(bytes.len()) {
-        let error = io::Error::last_os_error();
-        return Err(failure("take a random number", &error));
-    }
+    crate::random::fill(&mut bytes).map_err(|error| failure("take a random number", &error))?;
     Ok(u16::from_ne_bytes(bytes))
 }

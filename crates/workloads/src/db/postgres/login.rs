@@ -4,14 +4,14 @@
 //! in the clear is sent to this machine alone, or encrypted.
 
 use super::decode::Garbage;
-use super::error;
 use super::wire::Wire;
+use super::{error, scram};
 use crate::db::address::Address;
 use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
 use crate::db::server::trust::TlsTrouble;
 use engine::secret::Secret;
-use postgres_protocol::authentication::{md5_hash, sasl};
+use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::message::frontend;
 
 /// What the server said while it let us in.
@@ -69,7 +69,7 @@ pub(super) fn log_in_over(
     ];
     written(frontend::startup_message(settings, &mut wire.line.out))?;
     wire.send()?;
-    let mut scram = None;
+    let mut exchange = Exchange::None;
     let mut let_in = LetIn::default();
     let mut is_proved = true;
     loop {
@@ -91,7 +91,7 @@ pub(super) fn log_in_over(
                 } else if kind == 10 {
                     is_proved = false;
                 }
-                answer(&mut wire, &mut scram, (kind, &rest), address, secret)?;
+                answer(&mut wire, &mut exchange, (kind, &rest), address, secret)?;
             }
             b'K' => {
                 let process = wire.body(&said).first_chunk::<4>().ok_or(Garbage)?;
@@ -105,13 +105,20 @@ pub(super) fn log_in_over(
     }
 }
 
+/// How far the exchange of proofs is.
+enum Exchange {
+    None,
+    Begun(scram::Begun),
+    Shown(scram::Shown),
+}
+
 fn unknown(way: impl Into<String>) -> Trouble {
     Trouble::Login(Engine::Postgres, way.into())
 }
 
 fn answer(
     wire: &mut Wire,
-    scram: &mut Option<sasl::ScramSha256>,
+    exchange: &mut Exchange,
     (kind, asked): (u32, &[u8]),
     address: &Address,
     secret: Option<&Secret>,
@@ -121,8 +128,8 @@ fn answer(
             .map(Secret::reveal)
             .ok_or(Trouble::NoPassword(Engine::Postgres))
     };
-    let proof = |error: std::io::Error| Trouble::Proof(error.to_string());
-    match (kind, scram) {
+    let proof = |why: scram::Broken| Trouble::Proof(why.to_owned());
+    match (kind, &*exchange) {
         (3, _) if wire.line.is_loopback() || wire.line.is_encrypted() => {
             written(frontend::password_message(
                 password()?.as_bytes(),
@@ -142,42 +149,39 @@ fn answer(
                 &mut wire.line.out,
             ))?;
         }
-        (10, scram @ None) => {
+        (10, Exchange::None) => {
             let mut ways = asked.split(|byte| *byte == 0);
-            if !ways.any(|way| way == sasl::SCRAM_SHA_256.as_bytes()) {
+            if !ways.any(|way| way == scram::NAME.as_bytes()) {
                 return Err(unknown("SASL without SCRAM-SHA-256"));
             }
-            let binding = sasl::ChannelBinding::unsupported();
-            let begun = sasl::ScramSha256::new(password()?.as_bytes(), binding);
-            let way = sasl::SCRAM_SHA_256;
+            let begun = scram::Begun::new(password()?).map_err(Trouble::Io)?;
+            let words = begun.words();
+            let out = &mut wire.line.out;
             written(frontend::sasl_initial_response(
-                way,
-                begun.message(),
+                scram::NAME,
+                words.as_bytes(),
+                out,
+            ))?;
+            *exchange = Exchange::Begun(begun);
+        }
+        (11, Exchange::Begun(begun)) => {
+            let asked = std::str::from_utf8(asked).map_err(|_| Garbage)?;
+            let answer = begun.answer(asked, ROUNDS_MAX).map_err(proof)?;
+            let (words, shown) =
+                answer.ok_or_else(|| unknown("SCRAM with more than a million rounds"))?;
+            written(frontend::sasl_response(
+                words.as_bytes(),
                 &mut wire.line.out,
             ))?;
-            *scram = Some(begun);
+            *exchange = Exchange::Shown(shown);
         }
-        (11, Some(scram)) => {
-            if rounds(asked).is_some_and(|rounds| rounds > ROUNDS_MAX) {
-                return Err(unknown("SCRAM with more than a million rounds"));
-            }
-            scram.update(asked).map_err(proof)?;
-            written(frontend::sasl_response(scram.message(), &mut wire.line.out))?;
-        }
-        (12, Some(scram)) => {
-            scram.finish(asked).map_err(proof)?;
-            return Ok(());
+        (12, Exchange::Shown(shown)) => {
+            let told = std::str::from_utf8(asked).map_err(|_| Garbage)?;
+            return shown.check(told).map_err(proof);
         }
         (2, _) => return Err(unknown("Kerberos")),
         (7..=9, _) => return Err(unknown("GSSAPI or SSPI")),
         (other, _) => return Err(unknown(format!("number {other}"))),
     }
     wire.send()
-}
-
-/// The rounds that `r=...,s=...,i=4096` asks for; more than fit into a number are too many.
-fn rounds(asked: &[u8]) -> Option<u32> {
-    let text = std::str::from_utf8(asked).ok()?;
-    let rounds = text.split(',').find_map(|part| part.strip_prefix("i="))?;
-    Some(rounds.parse().unwrap_or(u32::MAX))
 }

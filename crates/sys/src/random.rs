@@ -1,0 +1,15 @@
+//! Numbers that nobody can guess: the kernel's, not those that are made from a seed here.
+
+#![expect(unsafe_code, reason = "getrandom has no interface in std")]
+
+use std::io;
+
+/// Fills `bytes`, at most 256 of them: so many come at once, and no signal interrupts that. Source: getrandom(2).
+pub fn fill(bytes: &mut [u8]) -> io::Result<()> {
+    // SAFETY: `bytes` is valid to write to for its length.
+    let count = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if usize::try_from(count) == Ok(bytes.len()) {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
+}
