@@ -8,6 +8,7 @@ use dialects::figures::run::{Source, of_rounds, of_text};
 use dialects::figures::{Figure, Figures, Found, LeftOut, Ours, READERS, Reader};
 use dialects::printable::said;
 use model::bounds;
+use model::order::Order as _;
 use model::params::Params;
 use model::plan::{CaseId, PlannedCase};
 use model::record::Run;
@@ -167,7 +168,7 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
             ),
         );
     }
-    texts.left_out.sort_by_key(|left| left.line);
+    texts.left_out.order_by_key(|left| left.line);
     Ok(texts)
 }
 

@@ -5,6 +5,7 @@ use crate::exit::{Exit, failure};
 use dialects::unixbench;
 use engine::resolve::nearest;
 use model::figure::{FigureName, Requirement};
+use model::order::Order as _;
 use model::record::Run;
 use model::units::Unit;
 use stats::figure::{LEADING, MODE};
@@ -110,7 +111,7 @@ impl<'a> Known<'a> {
                 Unit::Number
             });
         }
-        units.sort_by_key(|unit| unit.key());
+        units.order_by_key(|unit| unit.key());
         units.dedup();
         units
     }

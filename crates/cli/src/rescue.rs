@@ -8,6 +8,7 @@
 
 use crate::exit::{Exit, failure};
 use dialects::printable::quoted;
+use model::order::Keyed as _;
 use model::record::{End, Round, Run};
 use model::units::UnixNanos;
 use model::warning::Warning;
@@ -161,7 +162,7 @@ impl<'a> Rescue<'a> {
             .filter(|round| round.seq < first && round.started >= run.meta.started);
         let known = run.rounds.iter().chain(&held.rounds).cloned();
         let all = older.chain(known);
-        let rounds: BTreeMap<u32, Round> = all.map(|round| (round.seq, round)).collect();
+        let rounds: BTreeMap<u32, Round> = all.map(|round| (round.seq, round)).into_map();
         let mut whole = Run {
             rounds: rounds.into_values().collect(),
             ..run.clone()

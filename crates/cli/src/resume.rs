@@ -9,6 +9,7 @@ use crate::session::Ready;
 use crate::{new_run, targets};
 use dialects::command::go_on;
 use engine::consent::Consent;
+use model::order::Order as _;
 use model::plan::Plan;
 use model::record::{End, Run, RunMeta};
 use std::path::Path;
@@ -73,7 +74,7 @@ fn sides(store: &Store, run: Run) -> anyhow::Result<Vec<Run>> {
         return Ok(vec![run]);
     }
     let mut sides = vec![other_side(store, &run)?, run];
-    sides.sort_by(|a, b| side(a).cmp(side(b)));
+    sides.order_by(|a, b| side(a).cmp(side(b)));
     Ok(sides)
 }
 

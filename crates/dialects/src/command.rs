@@ -1,6 +1,7 @@
 //! Command lines of kurabe itself, for readers who want to measure something again.
 
 use crate::printable::quoted;
+use model::order::Order as _;
 use model::plan::{CaseId, Plan, PlannedCase};
 use model::spec::Nature;
 
@@ -69,7 +70,7 @@ pub fn again(
         let passes = passes(plan);
         return format!("kurabe run {} --passes {passes}{server}", what.join(" "));
     }
-    copies.sort_unstable();
+    copies.order();
     let copies: Vec<String> = copies.iter().map(ToString::to_string).collect();
     let set = sets_of(differences).into_iter().flat_map(|(name, value)| {
         let of = move |test: &&str| format!(" --set {}", quoted(&format!("{test}.{name}={value}")));

@@ -5,6 +5,7 @@ mod over_time;
 use crate::wire::CopyReport;
 use model::latency;
 use model::num::{approx, count, round_to_u64};
+use model::order::Keyed as _;
 use model::plan::PlannedCase;
 use model::record::{CopyRecord, Failure, Measured, Outcome};
 use model::spec::{Amount, Fold, How, MetricClass, Stat, Time};
@@ -72,7 +73,7 @@ fn measured(case: &PlannedCase, reports: Vec<CopyReport>) -> Measured {
         latencies: latencies
             .into_iter()
             .map(|(name, pairs)| (name, latency::coarsened(&pairs)))
-            .collect(),
+            .into_map(),
         copies: reports
             .into_iter()
             .map(|report| copy_record(report, case.shape.apart))
@@ -223,7 +224,7 @@ fn merged(reports: &[CopyReport]) -> Named {
     lists
         .into_iter()
         .map(|(name, lists)| (name.to_owned(), latency::merged(lists)))
-        .collect()
+        .into_map()
 }
 
 /// What the copies noted, each sentence once.

@@ -6,6 +6,7 @@ use crate::schedule::FAILURES_MAX;
 use crate::wire::Sent;
 use crate::workload::{ErrandKind, Told};
 use model::ground::{Did, Errand, Ground};
+use model::order::Keyed as _;
 use model::plan::{Plan, PlannedCase};
 use model::record::Failure;
 use model::units::{Bytes, Nanos};
@@ -86,7 +87,7 @@ impl Grounds {
         Self {
             standing: each
                 .map(|ground| (ground.key.clone(), standing.clone()))
-                .collect(),
+                .into_map(),
             errands: 0,
         }
     }

@@ -7,6 +7,7 @@
 use crate::budget;
 use crate::noise::{Snapshot, Watch, Workers};
 use model::look::{Busy, Look};
+use model::order::Order as _;
 use model::plan::Plan;
 use model::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
@@ -115,7 +116,7 @@ fn by_name(used: Vec<(f64, &str)>) -> Vec<Busy> {
             cpu_share,
         })
         .collect();
-    busy.sort_by(|a, b| b.cpu_share.total_cmp(&a.cpu_share));
+    busy.order_by(|a, b| b.cpu_share.total_cmp(&a.cpu_share));
     busy.truncate(Look::BUSY_MAX);
     busy
 }

@@ -6,6 +6,7 @@
 
 use hdrhistogram::Histogram;
 use model::latency::LAT;
+use model::order::Keyed as _;
 use std::collections::BTreeMap;
 use sys::clock::Clock;
 
@@ -151,7 +152,7 @@ impl Recorder {
         let latencies = self.latencies.iter();
         latencies
             .map(|latencies| (LAT.to_owned(), latencies.clone()))
-            .collect()
+            .into_map()
     }
 }
 

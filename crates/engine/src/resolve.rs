@@ -7,6 +7,7 @@ mod names;
 mod needs;
 mod sets;
 
+use model::order::Order as _;
 pub use names::{glob, nearest, split_copies};
 pub use sets::Set;
 
@@ -127,7 +128,7 @@ impl<'a> Catalog<'a> {
     /// The names of all tests, sorted.
     pub fn test_names(self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.entries().map(|entry| entry.test.name).collect();
-        names.sort_unstable();
+        names.order();
         names
     }
 
@@ -394,7 +395,7 @@ fn concurrencies(request: &Request, choice: &Choice<'_>, host: &HostFacts) -> Ve
             Copies::Steps => steps(host),
         })
         .collect();
-    numbers.sort_unstable();
+    numbers.order();
     numbers.dedup();
     numbers
 }

@@ -15,6 +15,7 @@ use crate::tick::Ticks;
 use crate::wire::{CopyReport, Go, Order};
 use crate::workdir::{RUN_DIR, WorkDir};
 use crate::workload::{Place, StandIn};
+use model::order::Keyed as _;
 use model::plan::{PlannedCase, Settle};
 use model::record::{Outcome, Round};
 use model::rng::Rng;
@@ -66,7 +67,7 @@ impl Bench<'_> {
         let further = self.further(case);
         further
             .map(|(anchor, dir)| (anchor.to_owned(), dir.here().join(RUN_DIR)))
-            .collect()
+            .into_map()
     }
 }
 

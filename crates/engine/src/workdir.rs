@@ -17,6 +17,7 @@
 mod again;
 
 use crate::strangers::{self, Stranger};
+use model::order::Order as _;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -436,7 +437,7 @@ pub fn find_stale(parent: &Path) -> Result<Vec<Stale>, WorkDirError> {
             stale.extend(stale_at(&path));
         }
     }
-    stale.sort_by(|a, b| a.path.cmp(&b.path));
+    stale.order_by(|a, b| a.path.cmp(&b.path));
     Ok(stale)
 }
 

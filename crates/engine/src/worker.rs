@@ -9,6 +9,7 @@ use crate::tick::{Board, Ticks, Told};
 use crate::wire::{CopyReport, Go, Order, Reply, Sent};
 use crate::workload::{self, Finish, WorkError, Workload};
 use model::num::approx;
+use model::order::Keyed as _;
 use model::record::{CopyDetail, CopyRecord, Series};
 use model::units::Nanos;
 use std::io::{BufRead, Write};
@@ -181,7 +182,7 @@ fn report(work_per_op: f64, counted: Counted, finish: Finish, cpu: Option<u32>) 
                 .reported
                 .into_iter()
                 .filter(|(_, value)| value.is_finite())
-                .collect(),
+                .into_map(),
             apart: None,
         },
         detail: CopyDetail {
@@ -189,8 +190,8 @@ fn report(work_per_op: f64, counted: Counted, finish: Finish, cpu: Option<u32>) 
             latencies: latencies
                 .into_iter()
                 .map(|(name, latencies)| (name, latencies.pairs()))
-                .collect(),
-            series: finish.series.into_iter().map(finite).collect(),
+                .into_map(),
+            series: finish.series.into_iter().map(finite).into_map(),
             voluntary_switches: used.voluntary,
             involuntary_switches: used.involuntary,
             major_faults: used.major_faults,

@@ -31,6 +31,7 @@ pub mod named;
 pub mod noise;
 pub mod num;
 pub mod offer;
+pub mod order;
 pub mod origin;
 pub mod params;
 pub mod pattern;

@@ -27,6 +27,7 @@
 use crate::bounds;
 use crate::figure::{Bound, FigureName, Level, Requirement};
 use crate::money::{Decimal, Money};
+use crate::order::Order as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -270,7 +271,7 @@ fn base(read: &File, offers: &[(Offer, String)]) -> Result<String, Wrong> {
         .iter()
         .map(|(offer, _)| offer.charged.currency.as_str())
         .collect();
-    currencies.sort_unstable();
+    currencies.order();
     currencies.dedup();
     match currencies[..] {
         [] => Ok("USD".to_owned()),

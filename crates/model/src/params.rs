@@ -2,6 +2,7 @@
 
 use crate::fileset::FileWork;
 use crate::job::Task;
+use crate::order::Keyed as _;
 use crate::spec::{ParamDef, ParamKind, Spec};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ pub struct Params(BTreeMap<String, ParamValue>);
 impl FromIterator<(String, ParamValue)> for Params {
     /// Values that are known already, such as those of a kept run.
     fn from_iter<I: IntoIterator<Item = (String, ParamValue)>>(values: I) -> Self {
-        Self(values.into_iter().collect())
+        Self(values.into_iter().into_map())
     }
 }
 
@@ -176,7 +177,7 @@ impl Params {
             .filter(|(name, _)| !names.contains(&name.as_str()));
         Self(
             rest.map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+                .into_map(),
         )
     }
 

@@ -9,6 +9,7 @@ use model::comparison::{Both, Comparison, MetricComparison, RunState};
 use model::document::in_document;
 use model::estimate::{Ends, Estimate, Interval};
 use model::figure::FigureName;
+use model::order::Keyed as _;
 use model::plan::{MetricId, PlannedMetric};
 use model::record::Run;
 use schemars::JsonSchema;
@@ -194,7 +195,7 @@ pub(crate) fn indexes(sides: Sides<'_>) -> Vec<IndexPair> {
     let of_run = |run: &Run| {
         let asked = unixbench::asked(run).into_iter();
         let told = asked.filter_map(|index| Some((index.copies, index.whole()?)));
-        told.collect::<BTreeMap<u32, Estimate>>()
+        told.into_map()
     };
     let of_side = |side: &Party<'_>| {
         let runs = side.runs().into_iter();

@@ -8,6 +8,7 @@ use model::estimate::Interval;
 use model::figure::{FigureName, Requirement};
 use model::money::Money;
 use model::offer::{Catalogue, Offer};
+use model::order::{Keyed as _, Order as _};
 use model::record::Run;
 use model::spec::{Better, MetricClass};
 use model::units::Unit;
@@ -191,7 +192,7 @@ pub fn part(measured: &Measured<'_>) -> OfferPart {
         region: offer.region.clone(),
         resources: resources
             .map(|(name, amount)| (name.clone(), amount.to_string()))
-            .collect(),
+            .into_map(),
         charged: offer.charged.clone(),
         monthly: offer.monthly.clone(),
         runs: runs.map(|run| run.run().meta.id.clone()).collect(),
@@ -204,7 +205,7 @@ pub fn part(measured: &Measured<'_>) -> OfferPart {
 /// The offers of runs that are shown together, each with its runs.
 pub fn of_runs<'a>(runs: &[&'a Run], catalogue: &'a Catalogue) -> Vec<Measured<'a>> {
     let mut runs = runs.to_vec();
-    runs.sort_by_key(|run| run.meta.started);
+    runs.order_by_key(|run| run.meta.started);
     let offers = catalogue.offers.iter().map(|offer| {
         let own = runs.iter().copied();
         let own = own.filter(|run| run.meta.offer.as_ref() == Some(&offer.id));
@@ -332,7 +333,7 @@ pub struct Step {
 /// A figure against the price of each of these offers.
 pub fn value(offers: &[Measured<'_>], name: &FigureName) -> ValueView {
     let mut sorted: Vec<&Measured<'_>> = offers.iter().collect();
-    sorted.sort_by_key(|one| one.offer.monthly.amount);
+    sorted.order_by_key(|one| one.offer.monthly.amount);
     let mut shown: Vec<_> = sorted.iter().map(|one| one.show(name)).collect();
     let what = shown
         .iter()
@@ -506,7 +507,7 @@ pub fn recommend(offers: &[Measured<'_>], needs: &[Requirement]) -> Recommendati
         };
         rows.push((one.offer.monthly.amount, candidate));
     }
-    rows.sort_by_key(|(price, _)| *price);
+    rows.order_by_key(|(price, _)| *price);
     let rows: Vec<Candidate> = rows.into_iter().map(|(_, row)| row).collect();
     let cheapest = rows.iter().find(|row| row.all == Held::Met);
     Recommendation {

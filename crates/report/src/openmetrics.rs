@@ -9,6 +9,7 @@ use crate::json;
 use crate::view::RunView;
 use dialects::printable::printable;
 use model::estimate::Estimate;
+use model::order::Order as _;
 use model::units::{Unit, UnixNanos};
 
 /// A gauge.
@@ -98,7 +99,7 @@ pub fn openmetrics(view: &RunView<'_>) -> String {
     for Family { name, help } in FAMILIES {
         let of_family = || samples.iter().filter(|sample| sample.family == *name);
         let mut units: Vec<&str> = of_family().map(|sample| sample.unit).collect();
-        units.sort_unstable();
+        units.order();
         units.dedup();
         for unit in units {
             let (full, told) = match unit {

@@ -5,6 +5,7 @@ use crate::why_not::WhyNot;
 use model::figure::FigureName;
 use model::money::Money;
 use model::offer::Catalogue;
+use model::order::Order as _;
 use model::record::Run;
 use model::spec::Better;
 use model::units::Unit;
@@ -127,7 +128,7 @@ fn ranking(runs: &[Figures<'_>], name: &FigureName, catalogue: Option<&Catalogue
         .collect();
     let what = found.first().map(|figure| figure.what.clone());
     let better = what.as_ref().map(|what| what.better);
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let order = a.figure.value.total_cmp(&b.figure.value);
         if better == Some(Better::Higher) {
             order.reverse()

@@ -7,6 +7,7 @@ use crate::page::block::MARK;
 use crate::set_otherwise;
 use dialects::printable::quoted;
 use model::estimate::{IndexSummary, MetricSummary, State};
+use model::order::Order as _;
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Failure, Run};
 use stats::look::Seen;
@@ -206,7 +207,7 @@ impl RunView<'_> {
         };
         let scale = self.scale(metric);
         let mut levels = [(low, low_share), (high, 1.0 - low_share)];
-        levels.sort_by(|a, b| b.1.total_cmp(&a.1));
+        levels.order_by(|a, b| b.1.total_cmp(&a.1));
         let share = |share| {
             let share = number::percent(share);
             if of_windows {

@@ -12,6 +12,7 @@ use crate::side::Side;
 use crate::sides::{Candidate, Sides};
 use crate::{composite, family, rounds};
 use model::comparison::{Both, CategoryComparison, Verdict};
+use model::order::Order as _;
 use model::plan::MetricId;
 use model::spec::Better;
 use std::collections::BTreeMap;
@@ -109,7 +110,7 @@ fn chosen<'a, 'b>(name: &str, candidates: &'b [Candidate<'a>]) -> Vec<&'b Candid
         })
         .collect();
     // Stable: among equals the order of the plan stays.
-    ranked.sort_by_key(|&(rank, _)| rank);
+    ranked.order_by_key(|&(rank, _)| rank);
     ranked
         .into_iter()
         .take(METRICS_MAX)

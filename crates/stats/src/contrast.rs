@@ -10,6 +10,7 @@ use crate::visits::Visits;
 use crate::yuen::{self, RatioInterval, Trim};
 use model::comparison::{Both, Estimator};
 use model::num::{approx, count};
+use model::order::Order as _;
 
 /// The share of false claims that is accepted, in each family of metrics and over the categories.
 pub(crate) const ERROR_RATE: f64 = 1.0 - CONFIDENCE;
@@ -311,7 +312,7 @@ fn centres_of_pairs(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     let (base, other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (base, other) = (quantile::logs(&base)?, quantile::logs(&other)?);
     let mut logs: Vec<(f64, f64)> = base.into_iter().zip(other).collect();
-    logs.sort_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
+    logs.order_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
     let cut = yuen::trimmed_each_end(logs.len());
     let (base, other): (Vec<f64>, Vec<f64>) = logs[cut..logs.len() - cut].iter().copied().unzip();
     Some((quantile::mean(&base)?.exp(), quantile::mean(&other)?.exp()))

@@ -1,6 +1,7 @@
 //! What the two sides of a duel have in common, before anything is concluded from their values.
 
 use model::host::BlockDevice;
+use model::order::Order as _;
 use model::plan::{CaseId, Duel};
 use model::record::{Failure, Round, Run};
 use std::collections::BTreeSet;
@@ -54,7 +55,7 @@ pub fn reasons(run: &Run) -> Vec<(&Failure, usize)> {
             None => reasons.push((why, 1)),
         }
     }
-    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    reasons.order_by_key(|(_, n)| std::cmp::Reverse(*n));
     reasons
 }
 

@@ -7,6 +7,7 @@
 //! J. Statist. 6 (1979) 65-70). `same` needs no correction: it is claimed only for what it was proven for.
 
 use model::num::count;
+use model::order::Order as _;
 
 /// For each p-value the level at which its interval must be taken, or `None` where no difference may be claimed:
 /// the false discovery rate is at most `q`.
@@ -44,7 +45,7 @@ pub fn holm(p_values: &[f64], alpha: f64) -> Vec<Option<f64>> {
 
 fn ascending(p_values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
+    order.order_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
     order
 }
 

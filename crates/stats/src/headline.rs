@@ -3,6 +3,7 @@
 use crate::figure::MODE;
 use crate::rounds::whole;
 use model::headline::{Headline, Topic};
+use model::order::Order as _;
 use model::plan::{CaseId, MetricId, Plan, PlannedCase};
 use model::spec::{MetricClass, Nature};
 
@@ -38,7 +39,7 @@ pub fn headlines(plan: &Plan) -> Vec<Headlined> {
             .collect()
     };
     // Stable: within a line the order of the plan stays, in which one copy stands before several.
-    found.sort_by_key(|headlined| headlined.topic);
+    found.order_by_key(|headlined| headlined.topic);
     found
 }
 

@@ -12,6 +12,7 @@ use crate::{quantile, scope, yuen};
 use model::comparison::ScatterSource;
 use model::host::BlockDevice;
 use model::num::count;
+use model::order::Order as _;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::Run;
 use model::spec::Nature;
@@ -109,7 +110,7 @@ impl<'a> Past<'a> {
                 && scope::of_one_machine(&[run, other])
         };
         let mut runs: Vec<_> = earlier.0.iter().filter(counts).collect();
-        runs.sort_by_key(|(run, _)| std::cmp::Reverse(run.meta.started));
+        runs.order_by_key(|(run, _)| std::cmp::Reverse(run.meta.started));
         runs.truncate(EARLIER_MOST);
         if scope::boots_overlap(runs.iter().map(|(run, _)| *run).chain([run])) {
             let boot = &run.host.identity.boot;

@@ -9,6 +9,7 @@ use crate::contrast::Method;
 use crate::sides::{Candidate, Sides};
 use model::comparison::{Hopeless, RoundsNeeded};
 use model::num::count;
+use model::order::Keyed as _;
 use std::collections::BTreeMap;
 
 /// A ratio nearer to its margin than this share of it stays there, whatever the noise.
@@ -59,7 +60,7 @@ pub(crate) fn of(sides: &Sides<'_>, candidate: &Candidate<'_>) -> Option<Hopeles
 
 /// The windows of each pair of rounds, one over the other: what both rounds share drops out of these too.
 fn ratios(base: &[(u32, &[f64])], other: &[(u32, &[f64])]) -> Vec<Vec<f64>> {
-    let there: BTreeMap<u32, &[f64]> = other.iter().copied().collect();
+    let there: BTreeMap<u32, &[f64]> = other.iter().copied().into_map();
     let pairs = base
         .iter()
         .filter_map(|(pass, a)| Some((a, there.get(pass)?)));

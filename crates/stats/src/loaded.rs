@@ -3,6 +3,7 @@
 
 use crate::quantile;
 use model::estimate::MetricSummary;
+use model::order::Order as _;
 use model::plan::{CaseId, Plan};
 use model::spec::Role;
 
@@ -33,7 +34,7 @@ pub fn levels(plan: &Plan, metrics: &[MetricSummary]) -> Vec<Level> {
     };
     let mut levels: Vec<Level> = plan.cases.iter().filter_map(level).collect();
     let load = |level: &Level| level.load.unwrap_or(0.0);
-    levels.sort_by(|a, b| load(a).total_cmp(&load(b)));
+    levels.order_by(|a, b| load(a).total_cmp(&load(b)));
     levels
 }
 

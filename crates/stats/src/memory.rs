@@ -6,6 +6,7 @@
 
 use crate::quantile;
 use crate::rounds::{CaseRounds, RunRounds};
+use model::order::{Keyed as _, Order as _};
 use model::plan::CaseId;
 use model::record::Run;
 use model::spec::Role;
@@ -154,9 +155,9 @@ fn matrix(rounds: &CaseRounds<'_>, picture: &str) -> Option<Matrix> {
     let pairs: BTreeMap<(u32, u32), f64> = values
         .into_iter()
         .filter_map(|(pair, rounds)| Some((pair, quantile::median(&rounds)?)))
-        .collect();
+        .into_map();
     let mut cpus: Vec<u32> = pairs.keys().flat_map(|&(a, b)| [a, b]).collect();
-    cpus.sort_unstable();
+    cpus.order();
     cpus.dedup();
     (!pairs.is_empty()).then(|| Matrix {
         case: rounds.case.id.clone(),

@@ -9,6 +9,7 @@ use crate::quantile;
 use model::estimate::{Interval, MetricSummary};
 use model::latency::{self, LAT};
 use model::num::approx;
+use model::order::Order as _;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::{Outcome, Run};
 use model::spec::{How, Role, Stat};
@@ -87,7 +88,7 @@ pub fn curves(run: &Run, metrics: &[MetricSummary]) -> Vec<Curve> {
         }
     }
     for curve in &mut curves {
-        curve.points.sort_by(|a, b| a.share.total_cmp(&b.share));
+        curve.points.order_by(|a, b| a.share.total_cmp(&b.share));
     }
     curves
 }

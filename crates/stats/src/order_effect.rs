@@ -10,6 +10,7 @@
 use crate::rounds::CaseRounds;
 use crate::{dist, quantile};
 use model::num::count;
+use model::order::Order as _;
 use model::record::Run;
 use model::warning::Warning;
 use std::collections::BTreeMap;
@@ -64,7 +65,7 @@ fn change_with_place(points: &[(f64, f64)]) -> Option<f64> {
         return None;
     }
     let mut ordered = points.to_vec();
-    ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ordered.order_by(|a, b| a.0.total_cmp(&b.0));
     let half = ordered.len() / 2;
     let median = |points: &[(f64, f64)]| {
         quantile::median(&points.iter().map(|point| point.1).collect::<Vec<_>>())
@@ -112,7 +113,7 @@ fn ranks(values: &[f64]) -> Option<Vec<f64>> {
         return None;
     }
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    order.order_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
     let mut below = 0;
     // Ascending, so that what is no smaller than the one before is its equal; the two zeros are.

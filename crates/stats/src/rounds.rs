@@ -6,6 +6,7 @@
 use crate::dependence::Dependence;
 use crate::quantile;
 use model::noise::Noise;
+use model::order::Keyed as _;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::{Measured, Outcome, Round, Run};
 use std::cell::OnceCell;
@@ -115,7 +116,7 @@ impl<'a> CaseRounds<'a> {
         self.values(quantity)
             .filter(|(_, value)| value.is_finite())
             .map(|(round, value)| (round.pass, value))
-            .collect()
+            .into_map()
     }
 }
 

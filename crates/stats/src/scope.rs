@@ -11,6 +11,7 @@ use crate::thresholds::CLOCK_JUMP_MAX;
 use crate::thresholds::RUNS_MIN;
 use model::comparison::{Place, Repeat, Scope, Watched};
 use model::host::{Fact, HostFacts};
+use model::order::Order as _;
 use model::record::Run;
 use model::units::{Nanos, UnixNanos};
 use std::collections::BTreeMap;
@@ -180,7 +181,7 @@ pub(crate) fn boots_overlap<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool
         }
     }
     let mut spans: Vec<_> = spans.into_values().collect();
-    spans.sort_unstable();
+    spans.order();
     spans.windows(2).any(|pair| pair[1].0 < pair[0].1)
 }
 

@@ -14,6 +14,7 @@ use crate::thresholds::ROUNDS_MIN;
 use crate::{composite, quantile, summarize};
 use model::comparison::{Inside, Refusal, RunState};
 use model::num::count;
+use model::order::Keyed as _;
 use model::plan::{CaseId, MetricId, PlannedCase, PlannedMetric};
 use model::record::{End, Measured, Round, Run};
 use model::spec::Better;
@@ -341,8 +342,8 @@ pub(crate) fn values(points: &[Point]) -> Vec<f64> {
 /// The values on both sides in the passes in which both have one, base first. Where a pass holds several rounds of
 /// the case, the last one counts.
 pub(crate) fn pairs(base: &[Point], other: &[Point]) -> Vec<(f64, f64)> {
-    let there: BTreeMap<u32, f64> = other.iter().copied().collect();
-    let here: BTreeMap<u32, f64> = base.iter().copied().collect();
+    let there: BTreeMap<u32, f64> = other.iter().copied().into_map();
+    let here: BTreeMap<u32, f64> = base.iter().copied().into_map();
     here.into_iter()
         .filter_map(|(pass, value)| Some((value, *there.get(&pass)?)))
         .collect()

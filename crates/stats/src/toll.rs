@@ -11,6 +11,7 @@ use crate::rounds::RunRounds;
 use crate::shared_core;
 use model::noise::Noise;
 use model::num::count;
+use model::order::Order as _;
 use model::plan::MetricId;
 use model::record::Run;
 use model::spec::Better;
@@ -91,7 +92,7 @@ fn toll(rounds: &RunRounds<'_>, cause: Cause, seen: &dyn Fn(&Noise) -> Option<bo
             toll.worse.push((MetricId { case, quantity }, share));
         }
     }
-    toll.worse.sort_by(|a, b| b.1.total_cmp(&a.1));
+    toll.worse.order_by(|a, b| b.1.total_cmp(&a.1));
     toll
 }
 

@@ -2,6 +2,7 @@
 //! quarter of an hour say nothing of it, however many runs they are of.
 
 use model::num::count;
+use model::order::Order as _;
 
 /// Rounds that began so far apart, in ns, saw the machine at two times.
 pub(crate) const APART: u64 = 20 * 60 * 1_000_000_000;
@@ -23,7 +24,7 @@ impl Visits {
             clippy::stable_sort_primitive,
             reason = "it makes use of rounds being in order"
         )]
-        began.sort();
+        began.order();
         let mut starts: Vec<u64> = Vec::new();
         for at in began {
             if starts.last().is_none_or(|last| at - last >= APART) {

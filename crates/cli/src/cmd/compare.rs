@@ -8,6 +8,7 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use model::comparison::{Comparison, Scatter, ScatterSource, Verdict};
 use model::line::Machine;
+use model::order::Order as _;
 use model::record::Run;
 use model::units::UnixNanos;
 use report::comparison::{self, CompareOptions, ComparisonView, LatestOf, Party};
@@ -298,7 +299,7 @@ impl Side<'_> {
     fn no_run_twice(&self) -> anyhow::Result<()> {
         let text = self.text;
         let mut ids: Vec<&str> = self.runs.iter().map(|run| run.meta.id.as_str()).collect();
-        ids.sort_unstable();
+        ids.order();
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             let why = format!("compare: `{text}` names the run `{}` twice", twice[0]);
             return Err(failure(Exit::Usage, why, Some(&self.another(twice[0]))));

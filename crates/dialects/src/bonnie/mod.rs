@@ -15,6 +15,7 @@ pub use write::{csv_lines, has_lines};
 
 use crate::figures::line::number;
 use crate::figures::{Figure, Figures, Found, LeftOut, Reader};
+use model::order::Keyed as _;
 use model::spec::{Better, MetricClass, Nature};
 use model::units::Unit;
 use std::collections::BTreeMap;
@@ -279,5 +280,5 @@ fn said(named: &[(&str, &str)]) -> BTreeMap<String, String> {
         .iter()
         .filter(|(_, value)| !value.is_empty() && value.len() <= MAX_WORD);
     said.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+        .into_map()
 }

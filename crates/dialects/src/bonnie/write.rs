@@ -7,6 +7,7 @@
 
 use super::{Moves, PHASES};
 use model::num::round_to_u64;
+use model::order::Keyed as _;
 use model::params::ParamValue;
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Outcome, Run};
@@ -80,7 +81,7 @@ fn rounds<'a>(run: &'a Run, id: &CaseId) -> BTreeMap<u32, &'a Values> {
         Outcome::Done(measured) => Some((round.pass, &measured.values)),
         Outcome::Failed(_) => None,
     });
-    rounds.collect()
+    rounds.into_map()
 }
 
 fn line(run: &Run, large: &str, copies: u32, [of_file, of_files]: [Option<&Values>; 2]) -> String {

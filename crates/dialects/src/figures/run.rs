@@ -8,6 +8,7 @@ use super::{Figure, Figures, Ours};
 use model::digest::Digest;
 use model::host::{Fact, HostFacts};
 use model::noise::Noise;
+use model::order::Keyed as _;
 use model::origin::Origin;
 use model::params::{ParamValue, Params};
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
@@ -400,7 +401,7 @@ fn round(case: &Case<'_>, pass: u32, seq: u32, started: UnixNanos) -> Round {
         outcome: Outcome::Done(Measured {
             values: values
                 .map(|one| (one.quantity.clone(), one.value))
-                .collect(),
+                .into_map(),
             missing: BTreeMap::new(),
             windows: Vec::new(),
             cpu_windows: Vec::new(),

@@ -7,6 +7,7 @@
 
 use super::{Figure, Figures, Found, LeftOut, Ours, Reader};
 use model::bounds;
+use model::order::{Keyed as _, Order as _};
 use model::spec::{Better, MetricClass, Nature};
 use model::units::{Unit, UnixNanos};
 use std::borrow::Cow;
@@ -140,7 +141,7 @@ fn read(text: &str) -> Found {
                 "it has {cells} cells, and the first line has {columns}"
             ))
         } else {
-            figure(&cell, output, params.collect()).and_then(|figures| taken.take(figures))
+            figure(&cell, output, params.into_map()).and_then(|figures| taken.take(figures))
         };
         match figure {
             Ok(()) => {}
@@ -151,7 +152,7 @@ fn read(text: &str) -> Found {
         }
     }
     found.figures = taken.figures;
-    found.figures.sort_by_key(|figures| figures.output);
+    found.figures.order_by_key(|figures| figures.output);
     found
 }
 

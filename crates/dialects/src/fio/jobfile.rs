@@ -7,6 +7,7 @@
 use super::apply::Raw;
 use super::error::{Error, Place};
 use super::plan::{Builder, Section};
+use model::order::Order as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ pub(super) fn read(
     reader.lines(path, &text, 0)?;
     for section in &mut reader.file.sections {
         // fio knows what `k` means before it reads any size.
-        section.options.sort_by_key(|raw| raw.name != "kb_base");
+        section.options.order_by_key(|raw| raw.name != "kb_base");
     }
     Ok(reader.file)
 }

@@ -7,6 +7,7 @@
 use crate::figures::line::{amount, keyed, lines};
 use crate::figures::{Figure, Figures, Found, LeftOut, Reader};
 use crate::printable::said;
+use model::order::Order as _;
 use model::spec::{Better, MetricClass, Nature};
 use model::units::Unit;
 use std::collections::BTreeMap;
@@ -158,7 +159,7 @@ impl Reading {
         }
         output
             .values
-            .sort_by_key(|figure| !figure.quantity.starts_with("tps"));
+            .order_by_key(|figure| !figure.quantity.starts_with("tps"));
         let script = SCRIPTS.iter().find(|(title, _)| *title == output.script);
         let name = script.map_or("custom", |(_, name)| name);
         if name == "custom" {

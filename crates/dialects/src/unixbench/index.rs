@@ -16,6 +16,7 @@
 use crate::unixbench::table::{IndexTest, TESTS};
 use model::estimate::{Estimate, IndexPart, IndexSummary};
 use model::num::{approx, count};
+use model::order::{Keyed as _, Order as _};
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Measured, Outcome, Run};
 use std::collections::{BTreeMap, BTreeSet};
@@ -242,7 +243,7 @@ fn ratios_by_pass(series: &Series<'_>) -> BTreeMap<u32, f64> {
         .samples
         .iter()
         .map(|sample| (sample.pass, sample.score / series.entry.baseline))
-        .collect()
+        .into_map()
 }
 
 fn by_the_original_rule(series: &[Series<'_>], summary: &mut IndexSummary) {
@@ -290,7 +291,7 @@ pub fn printable_ends(index: &IndexSummary) -> [f64; 2] {
 /// The samples that UnixBench keeps: ordered by raw count, without the `n / 3` lowest (rounded down).
 fn without_the_worst_third(samples: &[Sample]) -> Vec<Sample> {
     let mut ordered = samples.to_vec();
-    ordered.sort_by(|a, b| a.raw_count.total_cmp(&b.raw_count));
+    ordered.order_by(|a, b| a.raw_count.total_cmp(&b.raw_count));
     ordered.split_off(ordered.len() / 3)
 }
 

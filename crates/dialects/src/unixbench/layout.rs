@@ -11,6 +11,7 @@ use crate::unixbench::table::find;
 use jiff::Timestamp;
 use model::estimate::{IndexPart, IndexSummary};
 use model::host::{Fact, HostFacts};
+use model::order::Order as _;
 use model::record::Run;
 use std::fmt::Write as _;
 
@@ -133,7 +134,7 @@ fn block(out: &mut String, run: &Run, index: &IndexSummary) {
     );
     line(out, "");
     let mut parts: Vec<&IndexPart> = index.parts.iter().collect();
-    parts.sort_by(|a, b| a.title.cmp(&b.title));
+    parts.order_by(|a, b| a.title.cmp(&b.title));
     for part in &parts {
         line(
             out,

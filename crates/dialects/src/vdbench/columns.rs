@@ -2,6 +2,7 @@
 
 use crate::figures::Figure;
 use crate::figures::line::number;
+use model::order::Keyed as _;
 use model::spec::{Better, MetricClass, Nature};
 use model::units::Unit;
 use std::collections::BTreeMap;
@@ -232,5 +233,5 @@ pub(super) fn params(values: &[Value]) -> BTreeMap<String, String> {
     let named = named
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
-    named.collect()
+    named.into_map()
 }

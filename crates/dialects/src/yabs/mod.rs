@@ -17,6 +17,7 @@ use crate::figures::objects::{Object, objects};
 use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader, tell_apart};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use model::order::Keyed as _;
 use model::spec::{MetricClass, Nature};
 use model::units::{Unit, UnixNanos};
 use serde_json::Value;
@@ -162,7 +163,7 @@ impl Report<'_> {
             let all = always.into_iter().chain(size.map(|size| ("size", size)));
             let params: BTreeMap<String, String> = all
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect();
+                .into_map();
             let mut tests = YABS.iter();
             let test = tests.find(|(of, ..)| *of == bs).map(|(_, test, _)| *test);
             let ours = test.zip(size).map(|(test, size)| Ours {

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::resolve::glob;
 use model::num::{approx, round_to_u64};
+use model::order::Keyed as _;
 use model::plan::{Dropped, Plan, PlannedCase, Shape};
 use model::units::Nanos;
 use stats::ROUNDS_MIN;
@@ -46,7 +47,7 @@ pub fn fit(plan: &mut Plan, may_go: MayGo<'_>) {
         .cases
         .iter()
         .map(|case| (case.id.clone(), case.shape.measure))
-        .collect();
+        .into_map();
     shorten(plan, available);
     let whole = with_room_for(plan, needed(plan) * approx(sides(plan)));
     let cases = plan.cases.len();

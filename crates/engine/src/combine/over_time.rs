@@ -3,6 +3,7 @@
 use crate::measure::Window;
 use crate::wire::CopyReport;
 use model::num::{approx, count, round_to_usize};
+use model::order::Keyed as _;
 use model::plan::PlannedCase;
 use model::record::Series;
 use model::spec::{Fold, How, Role};
@@ -73,7 +74,7 @@ pub(super) fn series(case: &PlannedCase, reports: &[CopyReport]) -> BTreeMap<Str
         let one = folded(&of_copies.collect::<Option<Vec<_>>>()?, fold)?;
         Some((def.quantity.clone(), one))
     });
-    together.collect()
+    together.into_map()
 }
 
 /// The copies' series as one, as long as the shortest; `None` where their steps differ. A sum lacks what any of them

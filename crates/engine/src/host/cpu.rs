@@ -5,6 +5,7 @@
 
 use super::{Probes, fact, number_list, parts, platform, topology};
 use model::host::{Cache, CpuFacts, Fact};
+use model::order::Order as _;
 use model::units::Bytes;
 use sys::tree::Tree;
 
@@ -140,7 +141,7 @@ fn caches(tree: &Tree) -> Result<Vec<Cache>, String> {
     if caches.is_empty() {
         return Err(format!("list `{CACHES}`: it lists no cache"));
     }
-    caches.sort_by(|a, b| (a.level, &a.kind).cmp(&(b.level, &b.kind)));
+    caches.order_by(|a, b| (a.level, &a.kind).cmp(&(b.level, &b.kind)));
     Ok(caches)
 }
 

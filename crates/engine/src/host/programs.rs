@@ -6,6 +6,7 @@
 
 use super::Probes;
 use model::host::Fact;
+use model::order::Keyed as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use sys::tree::Tree;
@@ -20,7 +21,7 @@ pub(super) fn facts(tree: &Tree, probes: &Probes) -> BTreeMap<String, Fact<Strin
     SHELL_PROGRAMS
         .iter()
         .map(|name| ((*name).to_owned(), program(tree, probes, name)))
-        .collect()
+        .into_map()
 }
 
 /// `/usr/bin/sort (sort (GNU coreutils) 9.1)`, or `/usr/bin/sh -> /usr/bin/dash (no version told)`.

@@ -1,6 +1,7 @@
 //! Names as people type them: globs, concurrencies behind them, and what a misspelt one may have meant.
 
 use crate::profile::Copies;
+use model::order::Order as _;
 
 /// The up to three of `candidates` that are most like `name`, the nearest first.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
@@ -21,7 +22,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         })
         .filter(|(score, _)| *score >= ALIKE)
         .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.order_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     scored.dedup_by_key(|(_, candidate)| *candidate);
     scored
         .into_iter()

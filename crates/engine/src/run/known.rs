@@ -1,5 +1,6 @@
 //! What earlier cases of a run found, for those that need it.
 
+use model::order::Keyed as _;
 use model::plan::{MetricId, Plan, PlannedCase};
 use model::record::{Failure, Outcome, Round};
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ impl Found {
     /// Before the first round.
     pub(super) fn new(plan: &Plan) -> Self {
         let needs = plan.cases.iter().filter_map(|case| case.needs.clone());
-        Self(needs.map(|metric| (metric, Vec::new())).collect())
+        Self(needs.map(|metric| (metric, Vec::new())).into_map())
     }
 
     /// Takes a finished round into account, be it of an earlier part of the run.

@@ -7,6 +7,7 @@
 use super::{RunError, Side};
 use crate::strangers;
 use crate::workdir::{self, WorkDir, WorkDirError};
+use model::order::Order as _;
 use model::plan::Plan;
 use std::fs;
 use std::io;
@@ -127,7 +128,7 @@ pub fn work_dirs(run: &str, dir: &Path, plan: &Plan) -> Vec<PathBuf> {
         plan.anchors()
             .map(|anchor| workdir::place(&real(anchor), run)),
     );
-    all.sort();
+    all.order();
     all.dedup();
     all
 }

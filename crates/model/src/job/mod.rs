@@ -12,6 +12,7 @@ mod program;
 mod report;
 mod task;
 
+use crate::order::Order as _;
 pub use check::{DEPTH_MAX, HEADER};
 pub use parts::{
     Batching, Behind, Contents, ContinueOn, End, ErrorNumbers, FileOrder, Files, Flow,
@@ -523,7 +524,7 @@ impl Job {
             .chain(moved)
             .filter(|&bytes| bytes > 0)
             .collect();
-        all.sort_unstable();
+        all.order();
         all.dedup();
         all
     }

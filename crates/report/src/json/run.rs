@@ -13,6 +13,7 @@ use model::estimate::{IndexSummary, MetricSummary, State};
 use model::ground::Ground;
 use model::host::HostFacts;
 use model::named::Named;
+use model::order::Keyed as _;
 use model::plan::{CaseId, Dropped, Duel, OwnGround, Plan, PlannedCase, Settle};
 use model::record::{Binary, End, Run};
 use model::spec::Better;
@@ -284,7 +285,7 @@ fn case_part(case: &PlannedCase) -> CasePart<'_> {
         workload_version: case.workload_version,
         params: params
             .map(|(name, value)| (name, value.to_string()))
-            .collect(),
+            .into_map(),
         warmup_ns: case.shape.warmup,
         measure_ns: case.shape.measure,
         rounds: case.shape.rounds,

@@ -11,6 +11,7 @@ use super::run::RunDocument;
 use crate::offers::OffersView;
 use crate::ranking::RankingView;
 use model::offer::File;
+use model::order::Order as _;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -77,7 +78,7 @@ fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<(String, Value)> = map.into_iter().collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            entries.order_by(|a, b| a.0.cmp(&b.0));
             Value::Object(
                 entries
                     .into_iter()

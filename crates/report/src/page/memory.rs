@@ -9,6 +9,7 @@ use crate::lang::{Lang, say};
 use crate::number;
 use crate::view::RunView;
 use model::num::{count, round_to_usize};
+use model::order::Order as _;
 use model::units::{Bytes, Unit};
 use stats::memory::{Curve, Matrix};
 
@@ -157,7 +158,7 @@ fn square(matrix: &Matrix, lang: Lang) -> Block {
 /// The nearest and the farthest pairs of a matrix in a sentence.
 fn ends(matrix: &Matrix, lang: Lang) -> String {
     let mut sorted: Vec<_> = matrix.pairs.iter().collect();
-    sorted.sort_by(|a, b| a.1.total_cmp(b.1));
+    sorted.order_by(|a, b| a.1.total_cmp(b.1));
     let text = |pairs: &[(&(u32, u32), &f64)]| {
         let each = pairs
             .iter()

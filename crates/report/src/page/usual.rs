@@ -14,6 +14,7 @@ use crate::set_otherwise;
 use crate::table::wrapped;
 use crate::view::RunView;
 use model::estimate::{MetricSummary, State};
+use model::order::Order as _;
 use model::spec::{How, Nature, Role, Stat};
 use stats::quantile::median;
 
@@ -194,7 +195,7 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     let told = leading(view).filter(|metric| !metric.rounds.is_empty());
     let mut footnotes = stats::noted(told.map(|metric| metric.warnings.as_slice()));
     // What most of the figures have in common is said first.
-    footnotes.sort_by_key(|note| std::cmp::Reverse(note.metrics));
+    footnotes.order_by_key(|note| std::cmp::Reverse(note.metrics));
     let lines = footnotes.iter().map(|note| notes::sentence(note, lang));
     let left_out = left_out_of(&view.run.plan, lang).into_iter();
     let left_out = left_out.map(|(what, why)| {

@@ -10,6 +10,7 @@ mod finding;
 pub mod usl;
 
 pub use finding::{Finding, SCALES_MIN};
+use model::order::{Keyed as _, Order as _};
 
 use crate::rounds::{CaseRounds, RunRounds, whole};
 use crate::thresholds::{CONFIDENCE, ROUNDS_MIN};
@@ -230,7 +231,7 @@ impl Cpus {
 
 /// How the test of these cases scales.
 fn of_test(host: &HostFacts, mut cases: Vec<&CaseRounds<'_>>) -> Option<Scaling> {
-    cases.sort_by_key(|rounds| rounds.case.id.copies);
+    cases.order_by_key(|rounds| rounds.case.id.copies);
     let (alone, most) = (*cases.first()?, cases.last()?.case.id.copies);
     let usable = host.limits.copies_all();
     // 64 processes on a disk ask what the disk does with many, not what CPUs do.
@@ -375,7 +376,7 @@ fn per_cpu_s(rounds: &CaseRounds<'_>) -> BTreeMap<u32, f64> {
     rounds
         .finished()
         .filter_map(|(round, measured)| Some((round.pass, of_round(measured)?)))
-        .collect()
+        .into_map()
 }
 
 fn second_thread(steps: &[PerPass], cpus: Cpus) -> Option<Estimate> {

@@ -8,6 +8,8 @@
 //! `N / X(N)` is linear in three unknowns, so that the fit is one small system of equations and needs no start
 //! values. Its errors are relative: a step with 1 % noise counts the same at one copy and at a hundred.
 
+use model::order::Order as _;
+
 /// The law with its figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
@@ -71,7 +73,7 @@ pub fn worst(points: &[(u32, f64)], law: &Law) -> Option<(u32, f64)> {
 
 fn usable(points: &[(u32, f64)]) -> bool {
     let mut distinct: Vec<u32> = points.iter().map(|&(n, _)| n).collect();
-    distinct.sort_unstable();
+    distinct.order();
     distinct.dedup();
     let positive = |&(n, rate): &(u32, f64)| n > 0 && rate.is_finite() && rate > 0.0;
     distinct.len() >= super::STEPS_MIN && points.iter().all(positive)

@@ -5,6 +5,7 @@ use crate::modes::{self, Mode};
 use crate::rounds::CaseRounds;
 use model::latency;
 use model::num::{approx, count, round_to_usize};
+use model::order::Order as _;
 use model::record::Measured;
 use model::spec::Role;
 use schemars::JsonSchema;
@@ -110,7 +111,7 @@ pub(super) fn of_case(rounds: &CaseRounds<'_>) -> Vec<LatencyShape> {
         .filter_map(|name| shape(name, rounds, alone, rated))
         .collect();
     // Reads before writes before syncs, as one reads them; the sort is stable.
-    shapes.sort_by_key(|shape| (!shape.leading, shape.of));
+    shapes.order_by_key(|shape| (!shape.leading, shape.of));
     shapes
 }
 

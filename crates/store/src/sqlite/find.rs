@@ -11,6 +11,7 @@ use crate::codec;
 use crate::error::StoreError;
 use model::host::HostFacts;
 use model::line::Machine;
+use model::order::Order as _;
 use model::units::UnixNanos;
 use rusqlite::Params;
 use std::collections::HashSet;
@@ -242,7 +243,7 @@ fn unknown(text: &str, names: &[String]) -> StoreError {
         .map(|name| (strsim::jaro_winkler(text, name), name))
         .collect();
     // The sort is stable: among equals the latest run stays first.
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.order_by(|a, b| b.0.total_cmp(&a.0));
     StoreError::Unknown {
         text: text.to_owned(),
         nearest: scored

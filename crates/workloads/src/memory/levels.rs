@@ -10,6 +10,7 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::num::approx;
+use model::order::Keyed as _;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{Better, MetricClass, MetricDef, Nature, Role, Spec, TestDef};
@@ -190,7 +191,7 @@ fn missing(values: &BTreeMap<String, f64>, cut: Option<&str>) -> BTreeMap<String
             };
             (quantity.to_owned(), why.to_owned())
         })
-        .collect()
+        .into_map()
 }
 
 /// The metrics of a curve, and its points.

@@ -16,6 +16,7 @@ use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use metrics::{LOGGED, METRICS};
 use model::host::HostFacts;
 use model::job::{Directions, IoEngine, Job, Language, Target, Task};
+use model::order::Order as _;
 use model::params::{ParamValue, Params};
 use model::plan::{Plan, PlannedCase, Settle, Shape};
 use model::spec::{MetricDef, Nature, ParamDef, ParamKind, Role, Spec};
@@ -199,7 +200,7 @@ impl Workload for Jobs {
         // Windows are in the unit of the first.
         if lead_with_bandwidth(tasks) {
             let bandwidth = |metric: &&MetricDef| metric.unit == Unit::BytesPerSecond;
-            metrics.sort_by_key(|metric| !bandwidth(metric));
+            metrics.order_by_key(|metric| !bandwidth(metric));
         }
         metrics.extend(series);
         metrics

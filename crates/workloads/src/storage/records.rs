@@ -5,6 +5,7 @@ use engine::tick::SoFar;
 use model::job::{Directions, IoPriority, Report, prioritized};
 use model::latency::LATE;
 use model::num::approx;
+use model::order::Keyed as _;
 use std::collections::BTreeMap;
 use sys::clock::Clock;
 use sys::io::Kind;
@@ -180,7 +181,7 @@ impl Records {
     pub(super) fn take(&mut self) -> BTreeMap<String, Latencies> {
         let each = self.each();
         each.map(|(name, latencies)| (name.to_owned(), std::mem::take(latencies)))
-            .collect()
+            .into_map()
     }
 }
 

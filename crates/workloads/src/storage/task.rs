@@ -15,6 +15,7 @@ use model::job::{
     Program, Report, Target, Task,
 };
 use model::num::approx;
+use model::order::Keyed as _;
 use model::record::CommandEnd;
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -430,7 +431,7 @@ fn with_kind(latencies: BTreeMap<String, Latencies>, mix: Mix) -> BTreeMap<Strin
     latencies
         .into_iter()
         .map(|(name, value)| (named(name), value))
-        .collect()
+        .into_map()
 }
 
 /// The block device below a job, and its counters when counting began.

@@ -14,6 +14,7 @@ use dialects::fio::Plan;
 use dialects::fio::job::Job;
 use dialects::printable::quoted;
 use model::num::{approx, round_to_u64};
+use model::order::Order as _;
 use model::record::{Run, Series};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -186,7 +187,7 @@ fn lines(job: &Job, (suffix, quantity): Kind, series: &BTreeMap<String, Series>)
             }
         }
     }
-    rows.sort_unstable();
+    rows.order();
     let offset = if logs.offset { "0, " } else { "" };
     let line = |(ms, direction, value)| format!("{ms}, {value}, {direction}, 0, {offset}0\n");
     rows.into_iter().map(line).collect()

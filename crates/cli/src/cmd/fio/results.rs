@@ -17,6 +17,7 @@ use idle::Idle;
 pub(super) use idle::micros;
 use model::job::{self, Direction, Directions, Mix};
 use model::num::{approx, round_to_u64};
+use model::order::Order as _;
 use model::plan::CaseId;
 use model::record::{CopyRecord, Failure, Measured, Outcome, Round, Run};
 use model::units::{Nanos, UnixNanos};
@@ -90,7 +91,7 @@ pub(crate) fn middle_pass_of<'a>(
         rates.retain(|pass, _| !failed.contains(pass));
     }
     let mut sorted: Vec<(u32, f64)> = rates.into_iter().collect();
-    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    sorted.order_by(|a, b| a.1.total_cmp(&b.1));
     let middle = sorted.len().saturating_sub(1) / 2;
     sorted.get(middle).map_or(1, |(pass, _)| *pass)
 }

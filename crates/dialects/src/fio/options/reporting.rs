@@ -2,6 +2,7 @@
 
 use super::super::job::Unified;
 use super::{Kind, OptionDef};
+use model::order::Order as _;
 
 /// Percentiles at most; fio's own limit.
 const MAX_PERCENTILES: usize = 20;
@@ -48,7 +49,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "percentile_list",
         "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99",
         Kind::Floats(100.0, MAX_PERCENTILES, |d, mut list| {
-            list.sort_by(f64::total_cmp);
+            list.order_by(f64::total_cmp);
             d.job.reporting.percentiles = list;
         }),
         "Which percentiles are reported, up to 20.",

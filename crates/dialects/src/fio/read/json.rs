@@ -8,6 +8,7 @@ use crate::figures::LeftOut;
 use crate::figures::objects::{Object, objects};
 use crate::fio::result::{Direction, JobResult, Latency, LatencyShares, SHARE_ENDS};
 use model::num::round_to_u64;
+use model::order::Order as _;
 use model::units::UnixNanos;
 use serde_json::Value;
 
@@ -141,7 +142,7 @@ fn latency(object: &Object, name: &str) -> Option<Latency> {
             is_used.then_some((percent, round_to_u64(value.as_f64()? * unit)))
         })
         .collect();
-    percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    percentiles.order_by(|a, b| a.0.total_cmp(&b.0));
     Some(Latency {
         min_ns: round_to_u64(min * unit),
         max_ns: round_to_u64(max * unit),

@@ -13,6 +13,7 @@ mod text;
 
 use super::result::{Direction, JobResult};
 use crate::figures::{Found, LeftOut, Reader};
+use model::order::Order as _;
 use model::units::UnixNanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -61,7 +62,7 @@ fn read(text: &str) -> Found {
     for (index, output) in outputs.iter().enumerate() {
         quote::figures(index, output, &mut figures, &mut left_out);
     }
-    left_out.sort_by_key(|part| part.line);
+    left_out.order_by_key(|part| part.line);
     Found { figures, left_out }
 }
 
@@ -71,7 +72,7 @@ fn outputs(text: &str) -> (Vec<Output>, Vec<LeftOut>) {
     let (mut outputs, rest) = json::outputs(text, &mut left_out);
     outputs.extend(terse::outputs(&rest, &mut left_out));
     outputs.extend(text::outputs(&rest, &mut left_out));
-    outputs.sort_by_key(|output| output.line);
+    outputs.order_by_key(|output| output.line);
     (most_exact(last_words(outputs)), left_out)
 }
 
@@ -101,7 +102,7 @@ fn last_words(outputs: Vec<Output>) -> Vec<Output> {
 /// Each execution in its most exact format, which takes from the others how many jobs a group has: JSON does not always
 /// say it.
 fn most_exact(mut outputs: Vec<Output>) -> Vec<Output> {
-    outputs.sort_by_key(|output| Reverse(output.format));
+    outputs.order_by_key(|output| Reverse(output.format));
     let mut kept: Vec<Output> = Vec::new();
     let mut by_jobs: BTreeMap<Jobs, Vec<usize>> = BTreeMap::new();
     for output in outputs {
@@ -119,7 +120,7 @@ fn most_exact(mut outputs: Vec<Output>) -> Vec<Output> {
             kept.push(output);
         }
     }
-    kept.sort_by_key(|output| output.line);
+    kept.order_by_key(|output| output.line);
     kept
 }
 

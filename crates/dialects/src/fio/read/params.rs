@@ -2,6 +2,7 @@
 
 use crate::figures::Ours;
 use model::num::approx;
+use model::order::Keyed as _;
 use std::collections::BTreeMap;
 
 /// Names that mean the same.
@@ -55,7 +56,7 @@ pub(super) fn told(options: &[(String, String)]) -> BTreeMap<String, String> {
     let how = options
         .iter()
         .filter(|(key, _)| !NAMES.contains(&key.as_str()));
-    how.cloned().collect()
+    how.cloned().into_map()
 }
 
 /// The value of an option.

@@ -25,6 +25,7 @@ pub use tasks::tasks;
 
 use crate::fio::{Place, Surroundings};
 use definitions::Definitions;
+use model::order::Keyed as _;
 use std::collections::BTreeMap;
 use std::fmt;
 use text::{Pair, Reader};
@@ -130,7 +131,7 @@ pub fn parse(request: &Request, surroundings: &dyn Surroundings) -> Result<Plan,
     Ok(Plan {
         sets: sets
             .map(|set| (set.name.clone(), set.place.clone()))
-            .collect(),
+            .into_map(),
         creates_anchors: creates == Some("yes"),
         runs,
         lines: definitions.lines(),

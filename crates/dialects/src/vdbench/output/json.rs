@@ -19,11 +19,8 @@ pub fn json(report: &Report<'_>) -> String {
 
 fn execution(of: &Execution<'_>) -> Value {
     let run = of.run;
-    let loops: Map<String, Value> = run
-        .loops
-        .iter()
-        .map(|(word, value)| ((*word).to_owned(), Value::from(value.as_str())))
-        .collect();
+    let loops = run.loops.iter();
+    let loops = object(loops.map(|(word, value)| (*word, Value::from(value.as_str()))));
     let intervals = of.intervals.iter().map(|(label, at, row)| {
         let mut one = fields(row);
         one.insert("interval".to_owned(), Value::from(label.to_string()));
@@ -71,9 +68,7 @@ fn fields(row: &AnyRow) -> Map<String, Value> {
 fn files(row: &FileRow) -> Map<String, Value> {
     let calls = |calls: Calls| json!({"ops_per_s": calls.per_s, "resp_ns_mean": calls.ns_mean});
     let each = row.each.iter();
-    let each: Map<String, Value> = each
-        .map(|(operation, own)| (operation.word().to_owned(), calls(*own)))
-        .collect();
+    let each = object(each.map(|(operation, own)| (operation.word(), calls(*own))));
     let fields = [
         ("ops_per_s", Value::from(row.asked.per_s)),
         (
@@ -92,10 +87,16 @@ fn files(row: &FileRow) -> Map<String, Value> {
         ),
         ("operations", Value::Object(each)),
     ];
-    fields
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect()
+    object(fields)
+}
+
+/// One by one: what is collected is sorted first, see `model::order`.
+fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> Map<String, Value> {
+    let mut object = Map::new();
+    for (name, value) in fields {
+        object.insert(name.to_owned(), value);
+    }
+    object
 }
 
 fn raw(row: &Row) -> Map<String, Value> {

@@ -1,6 +1,7 @@
 //! The rows of reports: what was done in an interval, or in all intervals that count, from what copies told.
 
 use model::num::approx;
+use model::order::Keyed as _;
 use model::record::CopyRecord;
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -242,7 +243,7 @@ fn differ(now: &CopyRecord, before: &CopyRecord, name: &str, all: &mut BTreeMap<
             .and_then(|apart| apart.latencies.get(name));
         pairs.cloned().unwrap_or_default()
     };
-    let earlier: BTreeMap<u64, u64> = of(before).into_iter().collect();
+    let earlier: BTreeMap<u64, u64> = of(before).into_iter().into_map();
     for (nanos, count) in of(now) {
         let came = count.saturating_sub(earlier.get(&nanos).copied().unwrap_or(0));
         if came > 0 {

@@ -12,6 +12,7 @@ use dialects::unixbench::INDEX_ID;
 use model::estimate::{IndexSummary, MetricSummary};
 use model::figure::FigureName;
 use model::headline::Topic;
+use model::order::Order as _;
 use model::units::Unit;
 use stats::Headlined;
 use stats::figure::Figures;
@@ -154,7 +155,7 @@ fn of_topics(servers: &Servers<'_>, topics: &[Topic]) -> Vec<Row> {
         }
     }
     // Stable: what is not a job of a disk stays where it stands on the first page.
-    headlines.sort_by_key(|one| {
+    headlines.order_by_key(|one| {
         let place = servers.views.iter().find_map(|view| disk_place(view, one));
         (place.is_none(), place)
     });

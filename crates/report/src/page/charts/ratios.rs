@@ -7,6 +7,7 @@ use crate::page::block::{Align, Chart, Table, Text, Tone};
 use crate::page::chart::{Axis, Figure, Row, Rows};
 use crate::page::comparison::{ratio_text, verdict};
 use model::comparison::{MetricComparison, Verdict};
+use model::order::Order as _;
 
 /// More rows than this nobody reads: what leads its case, the surest and largest.
 const ROWS_MAX: usize = 40;
@@ -25,7 +26,7 @@ pub(crate) fn ratios(of: Compared<'_>) -> Option<Chart> {
         .filter(|one| of.sides.leads(&one.id));
     let mut metrics: Vec<&MetricComparison> = leads.filter(has_ratio).collect();
     let away = |one: &MetricComparison| one.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    metrics.sort_by(|a, b| rank(a).cmp(&rank(b)).then(away(b).total_cmp(&away(a))));
+    metrics.order_by(|a, b| rank(a).cmp(&rank(b)).then(away(b).total_cmp(&away(a))));
     metrics.truncate(ROWS_MAX);
     let rows: Vec<Row> = metrics.iter().map(|one| row(of, one)).collect();
     if rows.is_empty() {

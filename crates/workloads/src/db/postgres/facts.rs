@@ -5,6 +5,7 @@ use crate::db::server::trouble::Trouble;
 use crate::db::server::{Link, value};
 use crate::db::statement::name;
 use model::named::ServerFact;
+use model::order::Order as _;
 
 /// What is asked for. Durability first, then what transactions wait for, then memory and the log.
 const SETTINGS: [&[&str]; 14] = [
@@ -46,7 +47,7 @@ pub(super) fn settings(link: &mut dyn Link) -> Result<Vec<ServerFact>, Trouble> 
         .filter(|one| names.contains(&one.name.as_str()))
         .take(names.len())
         .collect();
-    told.sort_by_key(|one| names.iter().position(|name| *name == one.name));
+    told.order_by_key(|one| names.iter().position(|name| *name == one.name));
     told.insert(0, version("PostgreSQL", &own));
     Ok(told)
 }

@@ -10,6 +10,7 @@ use crate::db::tables::{Held, SURVEY, Tables};
 use crate::db::text::{C_BYTES, PAD_BYTES, Text};
 use crate::db::{mix::Mix, rows::Rows};
 use engine::workload::{Place, StandIn, Told, WorkError};
+use model::order::Keyed as _;
 use model::rng::Rng;
 use model::units::Bytes;
 use std::collections::BTreeMap;
@@ -157,7 +158,7 @@ impl Server {
             let words = one.comment.strip_prefix(MARK)?.to_owned();
             Some((one.name, words))
         };
-        Ok(ours.filter_map(noted).collect())
+        Ok(ours.filter_map(noted).into_map())
     }
 
     /// That they are there, and what they take.

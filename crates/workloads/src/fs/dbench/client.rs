@@ -8,7 +8,7 @@ use super::trace::{Class, Expected, Op, Place, Trace};
 use engine::recorder::{Latencies, Recorder};
 use engine::workload::{Body, Finish, WorkError};
 use model::num::approx;
-use std::collections::BTreeMap;
+use model::order::Keyed as _;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -434,7 +434,7 @@ impl Body for Client {
         Ok(Finish {
             latencies: some
                 .map(|(class, latencies)| (class.name().to_owned(), latencies.clone()))
-                .collect::<BTreeMap<_, _>>(),
+                .into_map(),
             notes: self.note().into_iter().collect(),
             ..Finish::default()
         })
