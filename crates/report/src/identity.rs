@@ -4,11 +4,11 @@
 //! Each of them becomes the same name wherever it stands, so that two runs of one machine are still known to be of one.
 //! Labels, tags and offers stay: the user gave them to be read.
 
+use kept::Kept;
 use model::host::Fact;
 use model::record::{Outcome, Round, Run};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::mem::take;
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -206,22 +206,22 @@ impl Names {
                     .copies
                     .iter_mut()
                     .filter_map(|copy| copy.apart.as_mut());
-                apart
-                    .into_iter()
-                    .try_for_each(|one| self.rewritten(one, true))
+                apart.into_iter().try_for_each(|one| {
+                    // Thousands of figures, and not a word among them.
+                    let (latencies, series) = (take(&mut one.latencies), take(&mut one.series));
+                    self.rewritten(one, true)?;
+                    (one.latencies, one.series) = (latencies, series);
+                    Ok(())
+                })
             }
         }
     }
 
     /// Rewrites every text in `of`.
-    fn rewritten<T: Serialize + DeserializeOwned>(
-        &mut self,
-        of: &mut T,
-        hosts: bool,
-    ) -> serde_json::Result<()> {
-        let mut value = serde_json::to_value(&*of)?;
+    fn rewritten<T: Kept>(&mut self, of: &mut T, hosts: bool) -> serde_json::Result<()> {
+        let mut value: Value = serde_json::from_str(&of.write()?)?;
         self.value(&mut value, hosts);
-        *of = serde_json::from_value(value)?;
+        *of = T::read(&value.to_string())?;
         Ok(())
     }
 

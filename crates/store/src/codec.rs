@@ -6,22 +6,23 @@
 //! digit that became another digit.
 
 use crate::error::StoreError;
+use kept::Kept;
 use model::digest::Digest;
 use model::record::Round;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 /// `value` as JSON on one line.
 pub(crate) fn encode<T>(what: &str, value: &T) -> Result<String, StoreError>
 where
-    T: Serialize + DeserializeOwned + PartialEq,
+    T: Kept + PartialEq,
 {
     let unkeepable = |why: String| StoreError::Unkeepable {
         what: what.to_owned(),
         why,
     };
-    let text = serde_json::to_string(value).map_err(|error| unkeepable(error.to_string()))?;
-    match serde_json::from_str::<T>(&text) {
+    let text = value
+        .write()
+        .map_err(|error| unkeepable(error.to_string()))?;
+    match T::read(&text) {
         Ok(back) if back == *value => Ok(text),
         _ => Err(unkeepable("a number in it is NaN or infinite".to_owned())),
     }

@@ -28,6 +28,12 @@ pub(crate) struct LeanRound {
     noise: LeanNoise,
 }
 
+impl kept::Read for LeanRound {
+    fn read(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum LeanOutcome {

@@ -4,6 +4,7 @@ use super::Store;
 use super::find::tail;
 use crate::RunLine;
 use crate::error::StoreError;
+use kept::Read;
 use model::plan::Duel;
 use model::record::End;
 use model::units::UnixNanos;
@@ -123,13 +124,13 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
             .map(|finished| from_column(3, finished))
             .transpose()?,
         end: ending_of(&ending).ok_or_else(|| damaged(4, ending.into()))?,
-        what: serde_json::from_str(&what).map_err(|error| damaged(5, error.into()))?,
+        what: Read::read(&what).map_err(|error| damaged(5, error.into()))?,
         cases: row.get(6)?,
         duel: duel
-            .map(|duel| serde_json::from_str(&duel))
+            .map(|duel| Read::read(&duel))
             .transpose()
             .map_err(|error| damaged(7, error.into()))?,
-        machine: serde_json::from_str(&machine).map_err(|error| damaged(8, error.into()))?,
+        machine: Read::read(&machine).map_err(|error| damaged(8, error.into()))?,
         brief: row.get(9)?,
         rounds: row.get(10)?,
         failed: row.get(11)?,

@@ -5,6 +5,7 @@ use super::lines::word;
 use crate::codec;
 use crate::error::StoreError;
 use crate::lean::LeanRound;
+use kept::Read;
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::line::Machine;
@@ -14,7 +15,6 @@ use model::record::{End, Outcome, RECORD_VERSION, Round, Run, RunMeta};
 use model::units::UnixNanos;
 use model::warning::Warning;
 use rusqlite::{OptionalExtension, TransactionBehavior};
-use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
 /// A run without its rounds, as its row holds it.
@@ -232,7 +232,7 @@ impl Store {
     }
 
     /// The run of a row, each of its rounds read as a `T`.
-    fn load_rounds<T: DeserializeOwned + Into<Round>>(
+    fn load_rounds<T: Read + Into<Round>>(
         &self,
         id: &str,
         row: &RunRow,
@@ -265,7 +265,7 @@ impl Store {
     }
 
     /// Moves rounds of `run` from `kept` to `rounds`, each checked against its digest.
-    fn decode_rounds<T: DeserializeOwned + Into<Round>>(
+    fn decode_rounds<T: Read + Into<Round>>(
         &self,
         run: &str,
         kept: &mut Vec<KeptRound>,
@@ -330,13 +330,8 @@ impl Store {
         Err(self.damaged(format!("{what} is not what was kept: its digest differs")))
     }
 
-    pub(super) fn decode<T: DeserializeOwned>(
-        &self,
-        what: &dyn Display,
-        text: &str,
-    ) -> Result<T, StoreError> {
-        serde_json::from_str(text)
-            .map_err(|error| self.damaged(format!("{what} cannot be read: {error}")))
+    pub(super) fn decode<T: Read>(&self, what: &dyn Display, text: &str) -> Result<T, StoreError> {
+        T::read(text).map_err(|error| self.damaged(format!("{what} cannot be read: {error}")))
     }
 
     fn damaged(&self, what: String) -> StoreError {
