@@ -33,6 +33,7 @@ pub static ALL: &[&dyn Workload] = &[
     &db::KV,
     &db::OLTP,
     &db::SLO,
+    &db::TPCB,
     &storage::FAMILIAR,
     &fs::BONNIE,
     &fs::BONNIE_FILES,

@@ -39,6 +39,7 @@ mod postgres;
 mod postgres_away;
 mod postgres_duels;
 mod postgres_pooler;
+mod postgres_tpcb;
 mod profiles;
 mod redis;
 mod redis_broken;

@@ -160,6 +160,19 @@ impl Server {
         well(program("kill").args(["-KILL", &pid.to_string()]));
     }
 
+    /// One of its programs, which works on this database.
+    pub(crate) fn program(&self, name: &str, database: &str) -> Command {
+        let mut command = program(&self.bin.join(name).to_string_lossy());
+        command.args(["-U", "postgres", "-p", &self.port.to_string(), "-h"]);
+        command.arg(self.dir.path()).arg(database);
+        command
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("log")).unwrap()
+    }
+
     fn ctl(&self) -> Command {
         let mut command = as_server(&self.bin.join("pg_ctl"));
         command
@@ -263,10 +276,14 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
     let page: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     let plan = &page["run"]["plan"];
     let cases = plan["cases"].as_array().unwrap();
-    assert_eq!(cases.len(), 9, "{cases:#?}");
+    assert_eq!(cases.len(), 10, "{cases:#?}");
     for case in cases {
         let title = case["title"].as_str().unwrap();
-        assert!(title.starts_with("PostgreSQL, sysbench OLTP "), "{title}");
+        let starts = ["PostgreSQL, sysbench OLTP ", "PostgreSQL, TPC-B-like, "];
+        assert!(
+            starts.iter().any(|start| title.starts_with(start)),
+            "{title}"
+        );
         assert!(
             !title.contains("WAL") && !title.contains("synchronous"),
             "{title}"
@@ -287,7 +304,7 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
     assert_eq!(
         server.ask(
             "shop",
-            "SELECT count(*) FROM pg_class WHERE relname LIKE 'sbtest%'"
+            "SELECT count(*) FROM pg_class WHERE relname LIKE 'sbtest%' OR relname LIKE 'pgbench%'"
         ),
         "0"
     );

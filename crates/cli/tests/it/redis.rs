@@ -148,10 +148,10 @@ pub(crate) fn says(done: &Done, words: &[&str]) {
 
 /// The values that each figure of a run has in its rounds.
 #[derive(Debug)]
-struct Figures(BTreeMap<String, Vec<f64>>);
+pub(crate) struct Figures(BTreeMap<String, Vec<f64>>);
 
 impl Figures {
-    fn of(page: &serde_json::Value) -> Self {
+    pub(crate) fn of(page: &serde_json::Value) -> Self {
         let metrics = page["metrics"].as_array().unwrap();
         let each = metrics.iter().filter_map(|metric| {
             let rounds = metric["rounds"].as_array()?.iter();
@@ -167,7 +167,7 @@ impl Figures {
 
     /// Those of all rounds, of which there are some.
     #[track_caller]
-    fn all(&self, name: &str) -> &[f64] {
+    pub(crate) fn all(&self, name: &str) -> &[f64] {
         let all = self
             .0
             .get(name)

@@ -16,16 +16,26 @@ pub(super) fn wrong(mix: &Mix, before: &Held, changes: &Changes, after: &Held) -
     }
     // What a row that was deleted had in `k` nobody asked.
     let is_exact = !mix.has(Step::Replace) && !mix.has(Step::Delete);
-    let added = i64::try_from(changes.index_updates + changes.inserted_k).unwrap_or(i64::MAX);
+    let updates = i64::try_from(changes.index_updates).unwrap_or(i64::MAX);
+    let added = updates.saturating_add(changes.inserted_k);
     let sum = before.sum_k.saturating_add(added);
+    let ends = |held: &Held| (held.first, held.last);
+    let is_bank = mix.has(Step::Deposit);
     if is_exact && after.sum_k != sum {
         return Some(format!(
-            "the sum of `k` is {} in place of {sum}: {} before, and {added} were added",
-            after.sum_k, before.sum_k
+            "the sum of `{}` is {} in place of {sum}: {} before, and {added} were added",
+            if is_bank { "delta" } else { "k" },
+            after.sum_k,
+            before.sum_k
         ));
     }
-    let ends = |held: &Held| (held.first, held.last);
-    let has_same = !mix.has(Step::Append) && !mix.has(Step::Delete);
+    if is_bank && ends(after) != (sum, sum) {
+        return Some(format!(
+            "the balances of accounts, of tellers and of branches add up to {} to {} in place of {sum} each",
+            after.first, after.last
+        ));
+    }
+    let has_same = !is_bank && !mix.has(Step::Append) && !mix.has(Step::Delete);
     if has_same && ends(after) != ends(before) {
         return Some(format!(
             "the rows are numbered from {} to {} in place of {} to {}",
@@ -38,6 +48,7 @@ pub(super) fn wrong(mix: &Mix, before: &Held, changes: &Changes, after: &Held) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::mix::TPCB;
 
     const BEFORE: Held = Held {
         rows: 100,
@@ -46,13 +57,40 @@ mod tests {
         last: 100,
     };
 
-    fn changed(index_updates: u64, inserted: u64, deleted: u64, inserted_k: u64) -> Changes {
+    fn changed(index_updates: u64, inserted: u64, deleted: u64, inserted_k: i64) -> Changes {
         Changes {
             index_updates,
             inserted,
             deleted,
             inserted_k,
         }
+    }
+
+    #[test]
+    fn what_was_paid_in_is_in_all_balances_and_in_the_history() {
+        let before = Held {
+            rows: 100_011,
+            ..Held::default()
+        };
+        let check = |sums: [i64; 3], rows: u64, expected: Option<&str>| {
+            let [sum_k, first, last] = sums;
+            let after = Held {
+                rows,
+                sum_k,
+                first,
+                last,
+            };
+            let found = wrong(&TPCB, &before, &changed(0, 3, 0, -700), &after);
+            match expected {
+                None => assert_eq!(found, None),
+                Some(words) => assert!(found.clone().unwrap().contains(words), "{found:?}"),
+            }
+        };
+        check([-700; 3], 100_014, None);
+        check([-700; 3], 100_013, Some("3 inserted"));
+        check([-600, -700, -600], 100_014, Some("sum of `delta` is -600"));
+        check([-700, -700, -600], 100_014, Some("add up to -700 to -600"));
+        check([-700, -800, -700], 100_014, Some("in place of -700 each"));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::mix::{Mix, Step};
 use super::rows::Rows;
 use super::search::Limit;
 use super::session::{RETRIES_MAX, Session, SessionError};
-use super::statement::{Answer, Statement};
+use super::statement::{Answer, Kind, Statement};
+use super::tables::{ACCOUNTS, TELLERS};
 use super::text::{C_BYTES, PAD_BYTES, Text};
 use crate::sysbench::Events;
 use model::rng::Rng;
@@ -33,7 +34,7 @@ pub(super) struct Setting {
     pub(super) course: Course,
     pub(super) rows: Rows,
     pub(super) tables: u32,
-    /// Rows of each table when it was made.
+    /// Rows of each table when it was made; the scale of pgbench's.
     pub(super) table_size: u32,
     /// Rows of a range.
     pub(super) range_size: u32,
@@ -67,8 +68,8 @@ pub(super) struct Changes {
     pub(super) index_updates: u64,
     pub(super) inserted: u64,
     pub(super) deleted: u64,
-    /// The sum of `k` of the rows that were inserted.
-    pub(super) inserted_k: u64,
+    /// The sum of `k` of the rows that were inserted, or of what was paid in.
+    pub(super) inserted_k: i64,
 }
 
 impl Changes {
@@ -106,6 +107,8 @@ const WAIT_NS_LEAST: u64 = 100_000;
 /// And no wait is longer than this: what a commit takes on a slow disk. Waits between double with every try, and each
 /// is a random part of its bound, so that clients do not come back together. SQLite's own handler waits up to 100 ms.
 const WAIT_NS_MOST: u64 = 10_000_000;
+/// What is paid in at pgbench's bank, or out, at most.
+const DELTA_MOST: i32 = 5000;
 /// A transaction that could not begin for so long will not: latencies end at 60 s.
 const GIVE_UP_NS: u64 = 50_000_000_000;
 
@@ -202,6 +205,7 @@ impl<S: Session> Client<S> {
                 return self.insert(step, table, Some(id));
             }
             Step::Append => return self.insert(step, table, None),
+            Step::Deposit => return self.deposit(),
         };
         let answer = self.session.execute(table, &statement)?;
         self.check(step, answer, (rows, bytes))?;
@@ -225,8 +229,37 @@ impl<S: Session> Client<S> {
         };
         let answer = self.session.execute(table, &statement)?;
         self.pending.inserted += 1;
-        self.pending.inserted_k += u64::from(k);
+        self.pending.inserted_k += i64::from(k);
         self.check(step, answer, (1, 0))
+    }
+
+    /// pgbench's transaction: its account, branch and teller are any, whether they belong together or not.
+    fn deposit(&mut self) -> Result<(), SessionError> {
+        let scale = u64::from(self.setting.table_size);
+        let mut below = |bound: u64| u32::try_from(self.rng.below(bound)).unwrap_or(0);
+        let aid = 1 + below(scale * ACCOUNTS);
+        let bid = 1 + below(scale);
+        let tid = 1 + below(scale * TELLERS);
+        let delta = below(2 * u64::from(DELTA_MOST.unsigned_abs()) + 1).cast_signed() - DELTA_MOST;
+        let credit = |kind, id| Statement::Credit { kind, delta, id };
+        for statement in [
+            credit(Kind::Account, aid),
+            Statement::Balance { aid },
+            credit(Kind::Teller, tid),
+            credit(Kind::Branch, bid),
+            Statement::History {
+                tid,
+                bid,
+                aid,
+                delta,
+            },
+        ] {
+            let answer = self.session.execute(0, &statement)?;
+            self.check(Step::Deposit, answer, (1, 0))?;
+        }
+        self.pending.inserted += 1;
+        self.pending.inserted_k += i64::from(delta);
+        Ok(())
     }
 
     /// An answer of other than these rows and bytes is wrong.

@@ -1,4 +1,5 @@
-//! What one transaction of each test is made of: the statements of sysbench 1.0, in its order and as often.
+//! What one transaction of each test is made of: the statements of sysbench 1.0, in its order and as often; and those
+//! of pgbench's built-in transaction.
 
 use super::statement::Kind;
 
@@ -25,12 +26,15 @@ pub(super) enum Step {
     Delete,
     /// Adds a row at the end.
     Append,
+    /// A deposit at a bank, pgbench's: three updates, a row that is read, and one more of the history.
+    Deposit,
 }
 
 impl Step {
     const fn statements(self) -> u32 {
         match self {
             Self::Replace => 2,
+            Self::Deposit => 5,
             _ => 1,
         }
     }
@@ -48,6 +52,13 @@ impl Step {
             Self::Replace => &[Kind::Delete, Kind::Insert],
             Self::Delete => &[Kind::Delete],
             Self::Append => &[Kind::Append],
+            Self::Deposit => &[
+                Kind::Account,
+                Kind::Balance,
+                Kind::Teller,
+                Kind::Branch,
+                Kind::History,
+            ],
         }
     }
 
@@ -86,8 +97,12 @@ const fn explicit(word: &'static str, steps: &'static [(Step, u32)]) -> Mix {
     }
 }
 
-/// Every mix. Source: what `sysbench oltp_read_write help` prints as defaults, and the statements of sysbench 1.0.20
-/// that a server logged.
+/// pgbench's built-in transaction `tpcb-like`. Source: PostgreSQL's documentation, "pgbench", and the statements of
+/// pgbench 15 that a server logged.
+pub(super) static TPCB: Mix = explicit("tpcb", &[(Step::Deposit, 1)]);
+
+/// Every mix of sysbench. Source: what `sysbench oltp_read_write help` prints as defaults, and the statements of sysbench
+/// 1.0.20 that a server logged.
 static ALL: [Mix; 8] = [
     explicit(
         "read_write",
@@ -201,5 +216,6 @@ mod tests {
             assert_eq!(mix.writes(), writes > 0, "{word}");
         }
         assert_eq!(ALL.each_ref().map(|mix| mix.word), Mix::WORDS);
+        assert_eq!((TPCB.statements(), TPCB.writes()), (7, true));
     }
 }

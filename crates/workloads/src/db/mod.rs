@@ -31,6 +31,7 @@ mod sqlite;
 mod statement;
 mod tables;
 mod text;
+mod tpcb;
 mod under;
 
 pub(crate) use kv::KV;
@@ -38,6 +39,7 @@ pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
 pub use server::Locked;
 pub(crate) use slo::SLO;
+pub(crate) use tpcb::TPCB;
 
 use engine::consent::Permits;
 use engine::workload::WorkError;

@@ -66,32 +66,86 @@ fn is_of_arrivals(quantity: &str) -> bool {
     quantity == LAT_P999.quantity || OF_ARRIVALS.contains(&quantity)
 }
 
+/// The figures of transactions that write or read.
+pub(super) fn figures(params: &Params, writes: bool) -> Vec<&'static MetricDef> {
+    let open = arrivals::asked(params);
+    let metrics = SPEC.metrics.iter();
+    // Readers of a database with a write-ahead log wait for nobody.
+    metrics
+        .filter(|metric| writes || metric.quantity != "retries_per_transaction")
+        .filter(|metric| open || !is_of_arrivals(metric.quantity))
+        .collect()
+}
+
+/// How a round of tables of so many bytes goes.
+pub(super) fn shape(params: &Params, bytes: Bytes) -> Shape {
+    Shape {
+        setup: bytes.time_at(USUAL_BYTES_PER_S),
+        setup_max: AT_MOST,
+        warmup: WARMUP,
+        measure: params.duration("time"),
+        measure_min: TIME_MIN,
+        settle: Settle::Sync,
+        threads: true,
+        ..Shape::DEFAULT
+    }
+}
+
+/// That a round takes long enough.
+pub(super) fn check_time(params: &Params) -> Result<(), BadValue> {
+    if params.duration("time").0 < TIME_MIN.0 {
+        return Err(BadValue::new("time", "half a second or more"));
+    }
+    Ok(())
+}
+
+/// What a test on a server is allowed to do there.
+pub(super) fn touches(stand_in: Option<&StandIn>) -> Vec<Touch> {
+    let server = server_of(stand_in).map(|server| Touch {
+        path: server.path.clone(),
+        kind: NamedKind::Server,
+        // The tables are made and dropped there whatever the test does with them.
+        writes: true,
+        creates: true,
+    });
+    server.into_iter().collect()
+}
+
+/// The ground of these tables.
+pub(super) fn ground(tables: &Tables) -> Ground {
+    let bytes = tables.bytes();
+    Ground {
+        key: tables.key(),
+        kind: GroundKind::Data,
+        bytes: Some(bytes),
+        expected: bytes.time_at(USUAL_BYTES_PER_S),
+        at_most: AT_MOST.plus(bytes.time_at(SLOWEST_BYTES_PER_S)),
+    }
+}
+
+/// How transactions follow each other by the parameter `rate`.
+pub(super) fn course(params: &Params) -> Course {
+    if arrivals::asked(params) {
+        Course::Open(params.count(arrivals::RATE.name))
+    } else {
+        Course::Closed
+    }
+}
+
 impl Workload for Oltp {
     fn spec(&self) -> &'static Spec {
         &SPEC
     }
 
     fn shape(&self, params: &Params) -> Shape {
-        Shape {
-            setup: Self::per_round(params).time_at(USUAL_BYTES_PER_S),
-            setup_max: AT_MOST,
-            warmup: WARMUP,
-            measure: params.duration("time"),
-            measure_min: TIME_MIN,
-            settle: Settle::Sync,
-            threads: true,
-            ..Shape::DEFAULT
-        }
+        shape(params, Self::per_round(params))
     }
 
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         if params.count("range_size") > params.count("table_size") {
             return Err(BadValue::new("range_size", "no more than `table_size`"));
         }
-        if params.duration("time").0 < TIME_MIN.0 {
-            return Err(BadValue::new("time", "half a second or more"));
-        }
-        Ok(())
+        check_time(params)
     }
 
     fn headline(&self, params: &Params) -> Option<Headline> {
@@ -100,14 +154,7 @@ impl Workload for Oltp {
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        let writes = Mix::of(params.text("mix")).writes();
-        let open = arrivals::asked(params);
-        let metrics = SPEC.metrics.iter();
-        // Readers of a database with a write-ahead log wait for nobody.
-        metrics
-            .filter(|metric| writes || metric.quantity != "retries_per_transaction")
-            .filter(|metric| open || !is_of_arrivals(metric.quantity))
-            .collect()
+        figures(params, Mix::of(params.text("mix")).writes())
     }
 
     fn writes(&self, params: &Params) -> Writes {
@@ -127,14 +174,7 @@ impl Workload for Oltp {
     }
 
     fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        let server = server_of(stand_in).map(|server| Touch {
-            path: server.path.clone(),
-            kind: NamedKind::Server,
-            // The tables are made and dropped there whatever the test does with them.
-            writes: true,
-            creates: true,
-        });
-        server.into_iter().collect()
+        touches(stand_in)
     }
 
     /// A server is as durable as it is set, and says so in the notes: a test that is called by SQLite's word for
@@ -192,15 +232,7 @@ impl Workload for Oltp {
     }
 
     fn ground(&self, params: &Params, _: &HostFacts, _: Option<&StandIn>) -> Option<Ground> {
-        let tables = Tables::of(params);
-        let bytes = tables.bytes();
-        Some(Ground {
-            key: tables.key(),
-            kind: GroundKind::Data,
-            bytes: Some(bytes),
-            expected: bytes.time_at(USUAL_BYTES_PER_S),
-            at_most: AT_MOST.plus(bytes.time_at(SLOWEST_BYTES_PER_S)),
-        })
+        Some(ground(&Tables::of(params)))
     }
 
     fn errand(
@@ -212,13 +244,7 @@ impl Workload for Oltp {
     ) -> Result<Told, WorkError> {
         let tables = Tables::of(params);
         if let Some(named) = server_of(place.stand_in.as_ref()) {
-            return match errand {
-                ErrandKind::Make => server::make(&tables, place, named, tell),
-                ErrandKind::Check => server::check(&tables, place, named),
-                ErrandKind::Remove => {
-                    server::remove(&tables, place, named).map(|()| Told::default())
-                }
-            };
+            return server::errand(errand, &tables, place, named, tell);
         }
         match errand {
             ErrandKind::Make => tables::make(&tables, place, tell),
@@ -232,12 +258,7 @@ impl Workload for Oltp {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        let course = if arrivals::asked(params) {
-            Course::Open(params.count(arrivals::RATE.name))
-        } else {
-            Course::Closed
-        };
-        self.begin(params, place, course)
+        self.begin(params, place, course(params))
     }
 }
 
@@ -260,17 +281,10 @@ impl Oltp {
             table_size: tables.size,
             range_size: u32::try_from(params.count("range_size")).unwrap_or(u32::MAX),
         };
-        let copies = place.copies.max(1) as usize;
         if let Some(named) = server_of(place.stand_in.as_ref()) {
-            let (server, before) = server::stand_on(&tables, place, named, mix)?;
-            return match server.engine() {
-                Engine::Postgres => on_server::<Postgres>(server, before, tables, setting, place),
-                Engine::Mysql => on_server::<Mysql>(server, before, tables, setting, place),
-                Engine::Redis => Err(WorkError::Unsupported(
-                    "carry out transactions on Redis: it has no tables".to_owned(),
-                )),
-            };
+            return begin_there(tables, setting, place, named);
         }
+        let copies = place.copies.max(1) as usize;
         let (path, before) = tables::fresh(&tables, place)?;
         let session = Sqlite {
             path: path.clone(),
@@ -290,6 +304,23 @@ impl Oltp {
     }
 }
 
+/// Sets up a round on the tables of a server.
+pub(super) fn begin_there(
+    tables: Tables,
+    setting: Setting,
+    place: &Place,
+    named: &StandIn,
+) -> Result<Box<dyn Body>, WorkError> {
+    let (server, before) = server::stand_on(&tables, place, named, setting.mix)?;
+    match server.engine() {
+        Engine::Postgres => on_server::<Postgres>(server, before, tables, setting, place),
+        Engine::Mysql => on_server::<Mysql>(server, before, tables, setting, place),
+        Engine::Redis => Err(WorkError::Unsupported(
+            "carry out transactions on Redis: it has no tables".to_owned(),
+        )),
+    }
+}
+
 /// The test with clients of a server.
 fn on_server<D: Driver>(
     server: Server,
@@ -300,12 +331,14 @@ fn on_server<D: Driver>(
 ) -> Result<Box<dyn Body>, WorkError> {
     let copies = place.copies.max(1) as usize;
     let clients = server.clients::<D>(copies, (setting.mix, tables.number))?;
-    let under = Under::Server(Box::new(OfServer::new(server, tables, before)?));
+    let mut there = OfServer::new(server, tables, before)?;
+    there.notes.extend(tables.contention(place.copies));
+    let under = Under::Server(Box::new(there));
     Ok(Box::new(Testing::start(clients, setting, place, under)?))
 }
 
 /// What stands in for the database of the test's own, where that is a server.
-fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
+pub(super) fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
     stand_in.filter(|named| named.kind == NamedKind::Server)
 }
 

@@ -119,6 +119,45 @@ pub(super) const SYNCHRONOUS_PARAM: ParamDef = ParamDef {
     doc: "How durable a commit is: FULL syncs the log at each, NORMAL only when the log is copied back.",
 };
 
+pub(super) const TIME: ParamDef = ParamDef {
+    name: "time",
+    kind: ParamKind::Duration,
+    default: "1s",
+    doc: "How long a round measures, half a second or more (`--time`, which is 10 s there; pgbench's `-T`).",
+};
+
+/// What transactions are measured by.
+pub(super) static METRICS: [MetricDef; 14] = [
+    MetricDef::rate(
+        "tps",
+        Unit::OpsPerSecond,
+        CLASS,
+        How::Per(Amount::Work, Time::Wall),
+        "Committed transactions of all connections, over the wall time of the measured part: sysbench's \
+         transactions per second, pgbench's tps.",
+    ),
+    MetricDef::rate(
+        "qps",
+        Unit::OpsPerSecond,
+        CLASS,
+        How::Per(Amount::Reported("statements"), Time::Wall),
+        "Statements of the same transactions, BEGIN and COMMIT among them and those of tries that ended without a \
+         commit not, over the same time: sysbench's queries per second.",
+    ),
+    CPU_TIME,
+    LAT_MEAN,
+    LAT_STDDEV,
+    LAT_MIN,
+    LAT_P95,
+    LAT_P99,
+    LAT_P999,
+    LAT_MAX,
+    LAG_MEAN,
+    LAG_MAX,
+    LATE_MEAN,
+    RETRIES,
+];
+
 pub(super) static SPEC: Spec = Spec {
     name: "db.oltp",
     version: 1,
@@ -149,44 +188,10 @@ pub(super) static SPEC: Spec = Spec {
         RANGE_SIZE,
         ROWS,
         SYNCHRONOUS_PARAM,
-        ParamDef {
-            name: "time",
-            kind: ParamKind::Duration,
-            default: "1s",
-            doc: "How long a round measures, half a second or more (`--time`, which is 10 s there).",
-        },
+        TIME,
         arrivals::RATE,
     ],
-    metrics: &[
-        MetricDef::rate(
-            "tps",
-            Unit::OpsPerSecond,
-            CLASS,
-            How::Per(Amount::Work, Time::Wall),
-            "Committed transactions of all connections, over the wall time of the measured part: sysbench's \
-             transactions per second.",
-        ),
-        MetricDef::rate(
-            "qps",
-            Unit::OpsPerSecond,
-            CLASS,
-            How::Per(Amount::Reported("statements"), Time::Wall),
-            "Statements of the same transactions, BEGIN and COMMIT among them and those of tries that ended without a \
-             commit not, over the same time: sysbench's queries per second.",
-        ),
-        CPU_TIME,
-        LAT_MEAN,
-        LAT_STDDEV,
-        LAT_MIN,
-        LAT_P95,
-        LAT_P99,
-        LAT_P999,
-        LAT_MAX,
-        LAG_MEAN,
-        LAG_MAX,
-        LATE_MEAN,
-        RETRIES,
-    ],
+    metrics: &METRICS,
     tests: &[
         TestDef::new(
             "db.oltp-read-write",

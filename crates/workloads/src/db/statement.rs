@@ -1,4 +1,4 @@
-//! The statements of sysbench's OLTP tests, and what a database answers to them.
+//! The statements of sysbench's OLTP tests and of pgbench's transaction, and what a database answers to them.
 
 /// Which statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +23,21 @@ pub(super) enum Kind {
     Insert,
     /// A row is added, and the database gives it its number.
     Append,
+    /// The balance of an account grows.
+    Account,
+    /// The balance of an account is read.
+    Balance,
+    /// The balance of a teller grows.
+    Teller,
+    /// The balance of a branch grows.
+    Branch,
+    /// A row of the history is added.
+    History,
 }
 
 impl Kind {
     /// All of them, in the order of their numbers.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Point,
         Self::Range,
         Self::Sum,
@@ -38,9 +48,20 @@ impl Kind {
         Self::Delete,
         Self::Insert,
         Self::Append,
+        Self::Account,
+        Self::Balance,
+        Self::Teller,
+        Self::Branch,
+        Self::History,
     ];
 
-    /// Its text for the table of this number, from 0; parameters are `?` in the order of [`Statement`]'s fields.
+    /// Those of sysbench.
+    pub(super) fn of_sysbench() -> &'static [Self] {
+        &Self::ALL[..10]
+    }
+
+    /// Its text for the table of this number, from 0, where it is one of sysbench's; parameters are `?` in the order of
+    /// [`Statement`]'s fields.
     pub(super) fn sql(self, table: u32) -> String {
         let table = name(table);
         match self {
@@ -58,21 +79,53 @@ impl Kind {
             Self::Delete => format!("DELETE FROM {table} WHERE id=?"),
             Self::Insert => format!("INSERT INTO {table} (id, k, c, pad) VALUES (?, ?, ?, ?)"),
             Self::Append => format!("INSERT INTO {table} (k, c, pad) VALUES (?, ?, ?)"),
+            Self::Account => credit("account", "a"),
+            Self::Balance => "SELECT abalance FROM pgbench_accounts WHERE aid = ?".to_owned(),
+            Self::Teller => credit("teller", "t"),
+            Self::Branch => credit("branche", "b"),
+            Self::History => {
+                "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP)"
+                    .to_owned()
+            }
         }
     }
 
     /// What is done to a database, in words of a message.
     pub(super) const fn operation(self) -> &'static str {
         match self {
-            Self::Point | Self::Range | Self::Sum | Self::Ordered | Self::Distinct => "select from",
-            Self::UpdateIndex | Self::UpdateNonIndex => "update a row of",
+            Self::Point
+            | Self::Range
+            | Self::Sum
+            | Self::Ordered
+            | Self::Distinct
+            | Self::Balance => "select from",
+            Self::UpdateIndex
+            | Self::UpdateNonIndex
+            | Self::Account
+            | Self::Teller
+            | Self::Branch => "update a row of",
             Self::Delete => "delete a row from",
-            Self::Insert | Self::Append => "insert a row into",
+            Self::Insert | Self::Append | Self::History => "insert a row into",
         }
     }
 }
 
-/// The name of a table by its number, from 0: `sbtest1` is the first.
+/// Why the others have no such statement.
+pub(super) const NO_BANK: &str = "pgbench's tables are on PostgreSQL alone";
+
+/// pgbench's tables, the largest first.
+pub(super) const BANK: [&str; 4] = [
+    "pgbench_accounts",
+    "pgbench_tellers",
+    "pgbench_branches",
+    "pgbench_history",
+];
+
+fn credit(what: &str, letter: &str) -> String {
+    format!("UPDATE pgbench_{what}s SET {letter}balance = {letter}balance + ? WHERE {letter}id = ?")
+}
+
+/// The name of a table of sysbench by its number, from 0: `sbtest1` is the first.
 pub(super) fn name(table: u32) -> String {
     format!("sbtest{}", table + 1)
 }
@@ -105,6 +158,17 @@ pub(super) enum Statement<'a> {
     },
     /// [`Kind::Append`].
     Append { k: u32, c: &'a str, pad: &'a str },
+    /// [`Kind::Account`], [`Kind::Teller`] or [`Kind::Branch`].
+    Credit { kind: Kind, delta: i32, id: u32 },
+    /// [`Kind::Balance`].
+    Balance { aid: u32 },
+    /// [`Kind::History`].
+    History {
+        tid: u32,
+        bid: u32,
+        aid: u32,
+        delta: i32,
+    },
 }
 
 impl Statement<'_> {
@@ -121,6 +185,9 @@ impl Statement<'_> {
             Self::Delete { .. } => Kind::Delete,
             Self::Insert { .. } => Kind::Insert,
             Self::Append { .. } => Kind::Append,
+            Self::Credit { kind, .. } => *kind,
+            Self::Balance { .. } => Kind::Balance,
+            Self::History { .. } => Kind::History,
         }
     }
 }

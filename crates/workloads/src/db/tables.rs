@@ -5,7 +5,7 @@
 //! what a file system does to tell the two apart.
 
 use super::rows::{Choice, Rows};
-use super::statement::name;
+use super::statement::{BANK, name};
 use super::text::{C_BYTES, PAD_BYTES, Text};
 use crate::storage::space;
 use engine::workload::{Place, Told, WorkError};
@@ -30,15 +30,23 @@ pub(super) const SURVEY: &str =
 /// Rows between two words about how much is made.
 const TOLD_ROWS: u32 = 10_000;
 
+/// Accounts and tellers of each of pgbench's branches.
+pub(super) const ACCOUNTS: u64 = 100_000;
+pub(super) const TELLERS: u64 = 10;
+/// What an account and its place in the index take, with the rest of its branch.
+const ACCOUNT_BYTES: u64 = 160;
+
 /// Which tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tables {
     /// How many.
     pub(super) number: u32,
-    /// Rows of each.
+    /// Rows of each; the scale of pgbench's: how many branches.
     pub(super) size: u32,
     /// How the numbers in `k` are chosen, which are from 1 to the size as well.
     pub(super) choice: Choice,
+    /// The `fillfactor` of pgbench's tables, which are a set of four and count as one; `None` for sysbench's.
+    pub(super) bank: Option<u64>,
 }
 
 /// What is in the tables.
@@ -47,7 +55,7 @@ pub(super) struct Held {
     /// Of all tables together.
     pub(super) rows: u64,
     pub(super) sum_k: i64,
-    /// The smallest and the largest number of a row.
+    /// The smallest and the largest number of a row; of pgbench's four sums, which are to be one.
     pub(super) first: i64,
     pub(super) last: i64,
 }
@@ -73,17 +81,54 @@ impl Tables {
             number: count("tables"),
             size: count("table_size"),
             choice: Choice::of(params.text("rows")),
+            bank: None,
+        }
+    }
+
+    /// The names of all of them.
+    pub(super) fn names(&self) -> Vec<String> {
+        match self.bank {
+            None => (0..self.number).map(name).collect(),
+            Some(_) => BANK.map(str::to_owned).into(),
+        }
+    }
+
+    /// Rows of all of them when they were made.
+    pub(super) fn rows(&self) -> u64 {
+        let size = u64::from(self.size);
+        match self.bank {
+            None => u64::from(self.number) * size,
+            Some(_) => size * (ACCOUNTS + TELLERS + 1),
         }
     }
 
     /// The key of the ground, and the name of its directory: cases of the same tables share them.
     pub(super) fn key(&self) -> String {
-        format!("oltp-{}x{}-{}", self.number, self.size, self.choice.word())
+        match self.bank {
+            None => format!("oltp-{}x{}-{}", self.number, self.size, self.choice.word()),
+            Some(fillfactor) => format!("tpcb-{}-{fillfactor}", self.size),
+        }
+    }
+
+    /// What must be said of so many connections: where there are fewer branches they wait for each other's.
+    pub(super) fn contention(&self, connections: u32) -> Option<String> {
+        let is_tight = self.bank.is_some() && self.size < connections;
+        is_tight.then(|| {
+            format!(
+                "{connections} connections at `scale` {}: each transaction changes a branch, and those of the same \
+                 branch wait for each other's commit; fewer branches than connections measure that wait",
+                self.size
+            )
+        })
     }
 
     /// What the database takes, about.
     pub(super) fn bytes(&self) -> Bytes {
-        Bytes(u64::from(self.number) * u64::from(self.size) * ROW_BYTES + (64 << 10))
+        let row = match self.bank {
+            None => ROW_BYTES,
+            Some(fillfactor) => ACCOUNT_BYTES * 100 / fillfactor,
+        };
+        Bytes(self.rows() * row + (64 << 10))
     }
 
     /// Where it lies.
@@ -138,7 +183,7 @@ fn check_room(tables: &Tables, dir: &Path) -> Result<(), WorkError> {
     space::check_round(dir, needed).map_err(|error| match error {
         WorkError::Unsupported(why) => WorkError::Unsupported(format!(
             "make {} rows: {why}\nhint: a smaller `table_size`, or `--dir` on another file system",
-            u64::from(tables.number) * u64::from(tables.size)
+            tables.rows()
         )),
         other => other,
     })

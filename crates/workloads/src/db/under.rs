@@ -107,7 +107,7 @@ impl OfFile {
 impl OfServer {
     /// Before the round, with what the server says of itself.
     pub(super) fn new(mut server: Server, tables: Tables, before: Held) -> Result<Self, WorkError> {
-        let mut notes = server.facts(tables.number)?;
+        let mut notes = server.facts(&tables.names())?;
         let party = Party::new(server.party(), server.is_here());
         notes.extend(party.note());
         Ok(Self {
@@ -120,7 +120,7 @@ impl OfServer {
     }
 
     fn check(&mut self, mix: &Mix, changes: &Changes) -> Result<(), WorkError> {
-        let after = self.server.survey(self.tables.number)?;
+        let after = self.server.survey(&self.tables)?;
         match check::wrong(mix, &self.before, changes, &after) {
             None => Ok(()),
             Some(what) => Err(WorkError::Wrong(format!(

@@ -69,7 +69,7 @@ pub(super) fn settings(link: &mut dyn Link) -> Result<Vec<ServerFact>, Trouble> 
 }
 
 /// Asks the server, and looks at our tables.
-pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Trouble> {
+pub(super) fn ask(link: &mut dyn Link, tables: &[String]) -> Result<Vec<String>, Trouble> {
     let settings = settings(link)?;
     let engines = link.ask(&format!(
         "SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE() \

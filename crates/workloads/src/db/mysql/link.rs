@@ -231,20 +231,19 @@ impl Link for MysqlLink {
             .map(drop)
     }
 
-    fn note(&mut self, table: u32, comment: &str) -> Result<(), Trouble> {
-        let sql = format!("ALTER TABLE {} COMMENT='{comment}'", name(table));
-        self.ask(&sql).map(drop)
+    fn note(&mut self, table: &str, comment: &str) -> Result<(), Trouble> {
+        self.ask(&format!("ALTER TABLE {table} COMMENT='{comment}'"))
+            .map(drop)
     }
 
-    fn checksum(&mut self, table: u32) -> Result<String, Trouble> {
+    fn checksum(&mut self, table: &str) -> Result<String, Trouble> {
         let sum = self.value(&format!(
-            "SELECT COALESCE(SUM(CRC32(CONCAT_WS(':', id, k, c, pad))), 0) FROM {}",
-            name(table)
+            "SELECT COALESCE(SUM(CRC32(CONCAT_WS(':', id, k, c, pad))), 0) FROM {table}"
         ))?;
         sum.ok_or_else(|| Garbage.into())
     }
 
-    fn bytes(&mut self, tables: u32) -> Result<Option<u64>, Trouble> {
+    fn bytes(&mut self, tables: &[String]) -> Result<Option<u64>, Trouble> {
         let found = self.value(&format!(
             "SELECT SUM(data_length + index_length) FROM information_schema.tables \
              WHERE table_schema = DATABASE() AND table_name IN ({})",
@@ -257,17 +256,14 @@ impl Link for MysqlLink {
         facts::settings(self)
     }
 
-    fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble> {
+    fn facts(&mut self, tables: &[String]) -> Result<Vec<String>, Trouble> {
         facts::ask(self, tables)
     }
 }
 
 /// The names of tables in quotes.
-pub(super) fn names(tables: u32) -> String {
-    let all: Vec<String> = (0..tables)
-        .map(|table| format!("'{}'", name(table)))
-        .collect();
-    all.join(", ")
+pub(super) fn names(tables: &[String]) -> String {
+    format!("'{}'", tables.join("', '"))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use super::address::Address;
 use super::mix::Mix;
 use super::server::trouble::Trouble;
 use super::server::{Driver, Word};
-use super::statement::{Answer, Kind, Statement};
+use super::statement::{Answer, Kind, NO_BANK, Statement};
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
 use std::time::Duration;
@@ -164,6 +164,9 @@ fn put(out: &mut BytesMut, prepared: &mut Prepared, statement: &Statement<'_>) {
         }
         Statement::Append { k, c, pad } => {
             execute(out, prepared, &[Number(k), Text(c), Text(pad)]);
+        }
+        Statement::Credit { .. } | Statement::Balance { .. } | Statement::History { .. } => {
+            unreachable!("{NO_BANK}")
         }
     }
 }

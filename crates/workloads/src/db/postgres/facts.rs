@@ -3,7 +3,6 @@
 use crate::db::server::facts::{fact, in_memory, is, listed, of, product, version, warnings};
 use crate::db::server::trouble::Trouble;
 use crate::db::server::{Link, value};
-use crate::db::statement::name;
 use model::named::ServerFact;
 use model::order::Order as _;
 
@@ -53,11 +52,11 @@ pub(super) fn settings(link: &mut dyn Link) -> Result<Vec<ServerFact>, Trouble> 
 }
 
 /// Asks the server, and looks at our tables.
-pub(super) fn ask(link: &mut dyn Link, tables: u32) -> Result<Vec<String>, Trouble> {
+pub(super) fn ask(link: &mut dyn Link, tables: &[String]) -> Result<Vec<String>, Trouble> {
     let settings = settings(link)?;
-    let first = name(0);
     let logged = link.ask(&format!(
-        "SELECT relpersistence FROM pg_class WHERE oid = '{first}'::regclass"
+        "SELECT relpersistence FROM pg_class WHERE oid = '{}'::regclass",
+        tables.first().map_or("", |first| first)
     ))?;
     let is_logged = value(logged).as_deref() == Some("p");
     let bytes = link.bytes(tables)?;

@@ -253,23 +253,21 @@ impl Link for PostgresLink {
         self.ask(&format!("VACUUM ANALYZE {name}")).map(drop)
     }
 
-    fn note(&mut self, table: u32, comment: &str) -> Result<(), Trouble> {
-        let sql = format!("COMMENT ON TABLE {} IS '{comment}'", name(table));
-        self.ask(&sql).map(drop)
+    fn note(&mut self, table: &str, comment: &str) -> Result<(), Trouble> {
+        self.ask(&format!("COMMENT ON TABLE {table} IS '{comment}'"))
+            .map(drop)
     }
 
-    fn checksum(&mut self, table: u32) -> Result<String, Trouble> {
+    fn checksum(&mut self, table: &str) -> Result<String, Trouble> {
         let sum = self.value(&format!(
-            "SELECT coalesce(sum(hashtext(concat_ws(':', id, k, c, pad))::bigint), 0) FROM {}",
-            name(table)
+            "SELECT coalesce(sum(hashtext({table}::text)::bigint), 0) FROM {table}"
         ))?;
         sum.ok_or_else(|| Garbage.into())
     }
 
-    fn bytes(&mut self, tables: u32) -> Result<Option<u64>, Trouble> {
-        let each = (0..tables).map(|table| format!("pg_total_relation_size('{}')", name(table)));
-        let sum = each.collect::<Vec<_>>().join(" + ");
-        let found = self.value(&format!("SELECT {sum}"))?;
+    fn bytes(&mut self, tables: &[String]) -> Result<Option<u64>, Trouble> {
+        let sum = tables.join("') + pg_total_relation_size('");
+        let found = self.value(&format!("SELECT pg_total_relation_size('{sum}')"))?;
         Ok(found.and_then(|bytes| bytes.parse().ok()))
     }
 
@@ -277,7 +275,7 @@ impl Link for PostgresLink {
         facts::settings(self)
     }
 
-    fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble> {
+    fn facts(&mut self, tables: &[String]) -> Result<Vec<String>, Trouble> {
         facts::ask(self, tables)
     }
 }

@@ -88,6 +88,19 @@ fn put(out: &mut BytesMut, name: &str, statement: &Statement<'_>) -> Result<(), 
             bind(out, name, &[Number(id), Number(k), Text(c), Text(pad)])
         }
         Statement::Append { k, c, pad } => bind(out, name, &[Number(k), Text(c), Text(pad)]),
+        Statement::Credit { delta, id, .. } => {
+            bind(out, name, &[Number(delta.cast_unsigned()), Number(id)])
+        }
+        Statement::Balance { aid } => bind(out, name, &[Number(aid)]),
+        Statement::History {
+            tid,
+            bid,
+            aid,
+            delta,
+        } => {
+            let delta = Number(delta.cast_unsigned());
+            bind(out, name, &[Number(tid), Number(bid), Number(aid), delta])
+        }
     }?;
     frontend::execute("", 0, out).map_err(Trouble::Io)?;
     frontend::sync(out);
@@ -116,13 +129,19 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     if !columns.is_over() {
         return Err(Garbage);
     }
-    if kind == Kind::Sum {
-        let number = value.try_into().map_err(|_| Garbage)?;
-        let sum = answer.sum.checked_add(i64::from_be_bytes(number));
-        answer.sum = sum.ok_or(Garbage)?;
-    } else {
-        let blanks = value.iter().rev().take_while(|byte| **byte == b' ').count();
-        answer.bytes += (value.len() - blanks) as u64;
+    match kind {
+        Kind::Sum => {
+            let number = value.try_into().map_err(|_| Garbage)?;
+            let sum = answer.sum.checked_add(i64::from_be_bytes(number));
+            answer.sum = sum.ok_or(Garbage)?;
+        }
+        Kind::Balance => {
+            let _: [u8; 4] = value.try_into().map_err(|_| Garbage)?;
+        }
+        _ => {
+            let blanks = value.iter().rev().take_while(|byte| **byte == b' ').count();
+            answer.bytes += (value.len() - blanks) as u64;
+        }
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! statement that made it on; only such a table is ever dropped, and never anybody else's. One round at a time works
 //! in a database: a lock of the server, which ends with the connection, keeps a second one out.
 
+mod bank;
 mod driver;
 pub(super) mod facts;
 pub(super) mod line;
@@ -16,14 +17,14 @@ pub(super) mod trouble;
 pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
-pub(super) use tables::{check, make, remove, stand_on};
+pub(super) use tables::{errand, stand_on};
 
 use self::line::Line;
 use self::trouble::Trouble;
 use super::address::{Address, Defaults};
 use super::engines::Engine;
 use super::mix::Mix;
-use super::statement::name;
+use super::statement::BANK;
 use super::tables::Tables;
 use engine::consent::Permits;
 use engine::secret::Secret;
@@ -115,7 +116,8 @@ pub(super) fn lock<'a>(
 /// Rows of text; a value that is missing is `None`.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
 
-/// A connection to a kind of server for what is not measured, in its own SQL. Tables go by their numbers, from 0.
+/// A connection to a kind of server for what is not measured, in its own SQL. sysbench's tables go by their numbers,
+/// from 0, while they are made.
 pub(super) trait Link {
     /// Answers in rows of text, to questions of few rows.
     fn ask(&mut self, sql: &str) -> Result<Rows, Trouble>;
@@ -165,19 +167,19 @@ pub(super) trait Link {
     fn complete(&mut self, table: u32, rows: u32) -> Result<(), Trouble>;
 
     /// Gives a table this comment, which has no quotes.
-    fn note(&mut self, table: u32, comment: &str) -> Result<(), Trouble>;
+    fn note(&mut self, table: &str, comment: &str) -> Result<(), Trouble>;
 
     /// A checksum of every value in a table, which the server makes.
-    fn checksum(&mut self, table: u32) -> Result<String, Trouble>;
+    fn checksum(&mut self, table: &str) -> Result<String, Trouble>;
 
-    /// What so many tables and their indexes take.
-    fn bytes(&mut self, tables: u32) -> Result<Option<u64>, Trouble>;
+    /// What these tables and their indexes take.
+    fn bytes(&mut self, tables: &[String]) -> Result<Option<u64>, Trouble>;
 
     /// What the server says of itself: its product and version, then the settings that decide a figure.
     fn settings(&mut self) -> Result<Vec<ServerFact>, Trouble>;
 
     /// The same with the tables of a test, a sentence each.
-    fn facts(&mut self, tables: u32) -> Result<Vec<String>, Trouble>;
+    fn facts(&mut self, tables: &[String]) -> Result<Vec<String>, Trouble>;
 }
 
 /// Connects to whatever listens there.
@@ -256,8 +258,15 @@ impl Relation {
 
     fn has_name_of_ours(&self) -> bool {
         let number = self.name.strip_prefix("sbtest");
-        number
-            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+        self.is_bank()
+            || number.is_some_and(|number| {
+                !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+            })
+    }
+
+    /// Whether pgbench's tables are called so.
+    fn is_bank(&self) -> bool {
+        BANK.contains(&self.name.as_str())
     }
 }
 
@@ -265,12 +274,12 @@ impl Relation {
 fn refusal(
     engine: Engine,
     found: &[Relation],
-    tables: u32,
+    tables: &[String],
     allows_existing: bool,
 ) -> Option<String> {
     let makes = engine.makes_databases_by();
     let mut others = found.iter().filter(|one| !one.is_ours());
-    let wanted = |one: &Relation| one.is_here && (0..tables).any(|number| name(number) == one.name);
+    let wanted = |one: &Relation| one.is_here && tables.contains(&one.name);
     if let Some(taken) = others.clone().find(|one| wanted(one)) {
         return Some(format!(
             "`{}` is there and is none of kurabe's: it stays as it is\n\
@@ -347,7 +356,12 @@ impl Server {
             opened.lock(Lock::Round, &[])?;
             let found = opened.relations()?;
             let engine = opened.named.address.engine;
-            why = refusal(engine, &found, tables.number, opened.named.allows_existing);
+            why = refusal(
+                engine,
+                &found,
+                &tables.names(),
+                opened.named.allows_existing,
+            );
         }
         match why {
             None => Ok(opened),
@@ -392,7 +406,7 @@ impl Server {
     }
 
     /// What the server says of itself, with the tables of the test.
-    pub(super) fn facts(&mut self, tables: u32) -> Result<Vec<String>, WorkError> {
+    pub(super) fn facts(&mut self, tables: &[String]) -> Result<Vec<String>, WorkError> {
         let mut told = self.with("ask for the settings of", |link| link.facts(tables))?;
         told.extend(self.link.line().note());
         Ok(told)
@@ -494,8 +508,9 @@ mod tests {
     #[test]
     fn only_what_carries_our_mark_is_ours_and_others_are_left_alone() {
         let ours = relation("sbtest2", "kurabe: being made", true, true);
+        let wanted = ["sbtest1", "sbtest2"].map(str::to_owned);
         let check = |found: &[Relation], allows: bool, words: Option<&str>| {
-            let why = refusal(Engine::Postgres, found, 2, allows);
+            let why = refusal(Engine::Postgres, found, &wanted, allows);
             match words {
                 None => assert_eq!(why, None),
                 Some(words) => assert!(why.clone().unwrap().contains(words), "{why:?}"),
@@ -534,5 +549,8 @@ mod tests {
         assert!(!relation("orders", "kurabe: whole", true, true).is_ours());
         assert!(!relation("sbtest", "kurabe: whole", true, true).is_ours());
         assert!(!relation("sbtest1; DROP", "kurabe: whole", true, true).is_ours());
+        assert!(relation("pgbench_history", "kurabe: whole", true, true).is_ours());
+        assert!(!relation("pgbench_history", "", true, true).is_ours());
+        assert!(!relation("pgbench_other", "kurabe: whole", true, true).is_ours());
     }
 }

@@ -4,12 +4,11 @@
 //! tables that nobody takes for whole. A round that may change them writes so there before it begins.
 
 use super::trouble::Trouble;
-use super::{MARK, Relation, Server, of};
-use crate::db::statement::name;
-use crate::db::tables::{Held, SURVEY, Tables};
+use super::{MARK, Relation, Server, bank, of};
+use crate::db::tables::{ACCOUNTS, Held, SURVEY, Tables};
 use crate::db::text::{C_BYTES, PAD_BYTES, Text};
 use crate::db::{mix::Mix, rows::Rows};
-use engine::workload::{Place, StandIn, Told, WorkError};
+use engine::workload::{ErrandKind, Place, StandIn, Told, WorkError};
 use model::order::Keyed as _;
 use model::rng::Rng;
 use model::units::Bytes;
@@ -74,16 +73,19 @@ impl Maker {
 }
 
 impl Server {
-    fn note(&mut self, table: u32, words: &str) -> Result<(), WorkError> {
+    fn note(&mut self, table: &str, words: &str) -> Result<(), WorkError> {
         let comment = format!("{MARK}{words}");
         self.with("note what is in a table of", |link| {
             link.note(table, &comment)
         })
     }
 
-    /// Drops every table of ours, and no other.
-    fn drop_ours(&mut self) -> Result<(), WorkError> {
-        for ours in self.relations()?.iter().filter(|one| one.is_ours()) {
+    /// Drops every table of ours, and no other; or those alone that are made for the same kind of test.
+    fn drop_ours(&mut self, like: Option<&Tables>) -> Result<(), WorkError> {
+        let is_like =
+            |one: &Relation| like.is_none_or(|tables| tables.bank.is_some() == one.is_bank());
+        let found = self.relations()?;
+        for ours in found.iter().filter(|one| one.is_ours() && is_like(one)) {
             let sql = format!("DROP TABLE {}", ours.name);
             self.with("drop a table of ours in", |link| link.ask(&sql))?;
         }
@@ -97,36 +99,48 @@ impl Server {
         seed: u64,
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<(), WorkError> {
-        self.drop_ours()?;
-        let mut maker = Maker::new(tables, seed);
-        let mut expected = None;
+        self.drop_ours(Some(tables))?;
         let making = format!("{MARK}{MAKING}");
-        for table in 0..tables.number {
-            self.with("make a table in", |link| link.create(table, &making))?;
-            self.with("put rows into", |link| link.fill(table, &mut maker, tell))?;
-            expected = Some(Held::both(expected, maker.ends()));
-            self.with("make an index in", |link| link.complete(table, tables.size))?;
+        let mut expected = None;
+        if let Some(fillfactor) = tables.bank {
+            self.make_bank((tables.size, fillfactor), &making, tell)?;
+            expected = Some(Held {
+                rows: tables.rows(),
+                ..Held::default()
+            });
+        } else {
+            let mut maker = Maker::new(tables, seed);
+            for table in 0..tables.number {
+                self.with("make a table in", |link| link.create(table, &making))?;
+                self.with("put rows into", |link| link.fill(table, &mut maker, tell))?;
+                expected = Some(Held::both(expected, maker.ends()));
+                self.with("make an index in", |link| link.complete(table, tables.size))?;
+            }
         }
-        let held = self.survey(tables.number)?;
+        let held = self.survey(tables)?;
         if Some(held) != expected {
             return Err(WorkError::Wrong(format!(
                 "make tables in `{}`: the server holds {held:?} in place of {expected:?}",
                 self.named.address
             )));
         }
-        for table in 0..tables.number {
-            let noted = self.noted(tables, table)?;
-            self.note(table, &noted)?;
+        for table in tables.names() {
+            let noted = self.noted(tables, &table)?;
+            self.note(&table, &noted)?;
         }
         Ok(())
     }
 
     /// Counts and adds up what is in the tables.
-    pub(in crate::db) fn survey(&mut self, tables: u32) -> Result<Held, WorkError> {
+    pub(in crate::db) fn survey(&mut self, tables: &Tables) -> Result<Held, WorkError> {
         const LOOK: &str = "look at the tables of";
         let mut all = None;
-        for table in 0..tables {
-            let sql = format!("{SURVEY}{}", name(table));
+        let of_table = |table: String| format!("{SURVEY}{table}");
+        let questions: Vec<String> = match tables.bank {
+            None => tables.names().into_iter().map(of_table).collect(),
+            Some(_) => vec![bank::survey()],
+        };
+        for sql in questions {
             let rows = self.with(LOOK, |link| link.ask(&sql))?;
             let values = rows.iter().flatten().flatten();
             let numbers: Vec<i64> = values.filter_map(|value| value.parse().ok()).collect();
@@ -146,7 +160,7 @@ impl Server {
     }
 
     /// What is noted of a table that is whole, with a checksum of every value, which the server makes.
-    fn noted(&mut self, tables: &Tables, table: u32) -> Result<String, WorkError> {
+    fn noted(&mut self, tables: &Tables, table: &str) -> Result<String, WorkError> {
         let sum = self.with("read the tables of", |link| link.checksum(table))?;
         Ok(format!("{} checksum {sum}", begins(tables)))
     }
@@ -162,9 +176,10 @@ impl Server {
     }
 
     /// That they are there, and what they take.
-    fn told(&mut self, tables: u32) -> Result<Told, WorkError> {
+    fn told(&mut self, tables: &Tables) -> Result<Told, WorkError> {
+        let names = tables.names();
         let bytes = self.with("ask for the size of the tables of", |link| {
-            link.bytes(tables)
+            link.bytes(&names)
         })?;
         Ok(Told {
             holds: true,
@@ -175,15 +190,46 @@ impl Server {
 
 /// How the note of a whole table begins.
 fn begins(tables: &Tables) -> String {
-    format!(
-        "{} rows for kurabe run oltp, {},",
-        tables.size,
-        tables.choice.word()
-    )
+    let size = tables.size;
+    match tables.bank {
+        None => format!("{size} rows for kurabe run oltp, {},", tables.choice.word()),
+        Some(fillfactor) => {
+            format!("scale {size} for kurabe run db.tpcb, fillfactor {fillfactor},")
+        }
+    }
+}
+
+/// Whether tables are such as were made, or as rounds may have left large ones: rows of sysbench have their numbers,
+/// and pgbench's history is no longer than a tenth of the accounts.
+fn is_as_made(tables: &Tables, found: &Held) -> bool {
+    let made = tables.rows();
+    match tables.bank {
+        None => (found.rows, found.first, found.last) == (made, 1, tables.size.into()),
+        Some(_) => {
+            let most = made + u64::from(tables.size) * (ACCOUNTS / 10);
+            (made..=most).contains(&found.rows)
+                && (found.first, found.last) == (found.sum_k, found.sum_k)
+        }
+    }
+}
+
+/// What is to be done for the ground.
+pub(in crate::db) fn errand(
+    errand: ErrandKind,
+    tables: &Tables,
+    place: &Place,
+    server: &StandIn,
+    tell: &mut dyn FnMut(Bytes),
+) -> Result<Told, WorkError> {
+    match errand {
+        ErrandKind::Make => make(tables, place, server, tell),
+        ErrandKind::Check => check(tables, place, server),
+        ErrandKind::Remove => remove(tables, place, server).map(|()| Told::default()),
+    }
 }
 
 /// Makes the tables of the ground.
-pub(in crate::db) fn make(
+fn make(
     tables: &Tables,
     place: &Place,
     server: &StandIn,
@@ -191,39 +237,33 @@ pub(in crate::db) fn make(
 ) -> Result<Told, WorkError> {
     let mut made = 0;
     let mut server = Server::open(place, server, tables)?;
+    // What a run that was killed has left, for whatever test.
+    server.drop_ours(None)?;
     server.make(tables, place.seed, &mut |piece| {
         made += piece.0;
         tell(Bytes(made));
     })?;
-    server.told(tables.number)
+    server.told(tables)
 }
 
 /// Whether the tables are there, in whole: what is in them is what was noted when they were made.
-pub(in crate::db) fn check(
-    tables: &Tables,
-    place: &Place,
-    server: &StandIn,
-) -> Result<Told, WorkError> {
+fn check(tables: &Tables, place: &Place, server: &StandIn) -> Result<Told, WorkError> {
     let mut server = Server::open(place, server, tables)?;
     let notes = server.notes()?;
-    for table in 0..tables.number {
-        let Some(note) = notes.get(&name(table)) else {
+    for table in tables.names() {
+        let Some(note) = notes.get(&table) else {
             return Ok(Told::default());
         };
-        if *note != server.noted(tables, table)? {
+        if *note != server.noted(tables, &table)? {
             return Ok(Told::default());
         }
     }
-    server.told(tables.number)
+    server.told(tables)
 }
 
 /// Drops our tables.
-pub(in crate::db) fn remove(
-    tables: &Tables,
-    place: &Place,
-    server: &StandIn,
-) -> Result<(), WorkError> {
-    Server::open(place, server, tables)?.drop_ours()
+fn remove(tables: &Tables, place: &Place, server: &StandIn) -> Result<(), WorkError> {
+    Server::open(place, server, tables)?.drop_ours(Some(tables))
 }
 
 /// The tables for one round, and what is in them. Those that a round has changed are made anew where they are small;
@@ -236,29 +276,60 @@ pub(in crate::db) fn stand_on(
 ) -> Result<(Server, Held), WorkError> {
     let mut server = Server::open(place, server, tables)?;
     let notes = server.notes()?;
-    let note = |table| notes.get(&name(table)).map(String::as_str);
     let is_small = tables.bytes().0 <= RENEWED_MAX;
     let begins = begins(tables);
-    let is_whole = |note: Option<&str>| {
+    let is_whole = |table: &String| {
+        let note = notes.get(table);
         note.is_some_and(|note| note.starts_with(&begins) || (note == CHANGED && !is_small))
     };
+    let names = tables.names();
     let mut held = None;
-    if (0..tables.number).all(|table| is_whole(note(table))) {
-        let found = server.survey(tables.number)?;
-        let rows = u64::from(tables.number) * u64::from(tables.size);
-        let is_as_made = (found.rows, found.first, found.last) == (rows, 1, tables.size.into());
-        held = Some(found).filter(|_| is_as_made);
+    if names.iter().all(is_whole) {
+        let found = server.survey(tables)?;
+        held = Some(found).filter(|found| is_as_made(tables, found));
     }
     let held = if let Some(held) = held {
         held
     } else {
         server.make(tables, place.seed, &mut |_| ())?;
-        server.survey(tables.number)?
+        server.survey(tables)?
     };
     if mix.writes() {
-        for table in 0..tables.number {
+        for table in &names {
             server.note(table, CHANGED)?;
         }
     }
     Ok((server, held))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::rows::Choice;
+
+    #[test]
+    fn large_tables_of_a_bank_are_kept_until_their_history_is_long() {
+        let bank = Tables {
+            number: 1,
+            size: 5,
+            choice: Choice::Uniform,
+            bank: Some(100),
+        };
+        assert!(bank.bytes().0 > RENEWED_MAX);
+        let check = |history: u64, sums: [i64; 3], expected: bool| {
+            let [sum_k, first, last] = sums;
+            let held = Held {
+                rows: 500_055 + history,
+                sum_k,
+                first,
+                last,
+            };
+            assert_eq!(is_as_made(&bank, &held), expected, "{held:?}");
+        };
+        check(0, [0; 3], true);
+        check(50_000, [-7; 3], true);
+        check(50_001, [-7; 3], false);
+        check(10, [-7, -7, 1], false);
+        check(10, [-7, -8, -7], false);
+    }
 }
