@@ -1,8 +1,8 @@
 //! Sorting in as little code as possible.
 //!
 //! The standard library compiles its sort anew for every type and every way to compare: 3 to 10 kB each, and the
-//! program sorted more than a hundred. Here numbers of places are sorted, by one sort for all, and the items go to their
-//! places afterwards. A comparison is a call then, which nobody notices where hundreds are sorted; whoever sorts
+//! program sorted more than a hundred. Here numbers of places are sorted, by one sort for all, and the items go to
+//! their places afterwards. A comparison is a call then, which nobody notices where hundreds are sorted; whoever sorts
 //! samples asks the standard library.
 
 use std::cmp::Ordering;

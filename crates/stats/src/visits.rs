@@ -20,10 +20,6 @@ impl Visits {
     /// Those of runs whose rounds began at these times; a run has at least one.
     pub(crate) fn of(runs: &[&[u64]]) -> Self {
         let mut began: Vec<u64> = runs.iter().copied().flatten().copied().collect();
-        #[expect(
-            clippy::stable_sort_primitive,
-            reason = "it makes use of rounds being in order"
-        )]
         began.order();
         let mut starts: Vec<u64> = Vec::new();
         for at in began {

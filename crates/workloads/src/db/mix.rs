@@ -101,8 +101,8 @@ const fn explicit(word: &'static str, steps: &'static [(Step, u32)]) -> Mix {
 /// pgbench 15 that a server logged.
 pub(super) static TPCB: Mix = explicit("tpcb", &[(Step::Deposit, 1)]);
 
-/// Every mix of sysbench. Source: what `sysbench oltp_read_write help` prints as defaults, and the statements of sysbench
-/// 1.0.20 that a server logged.
+/// Every mix of sysbench. Source: what `sysbench oltp_read_write help` prints as defaults, and the statements of
+/// sysbench 1.0.20 that a server logged.
 static ALL: [Mix; 8] = [
     explicit(
         "read_write",

@@ -1,8 +1,8 @@
 //! SCRAM-SHA-256: both sides show that they know a password, and neither says it. RFC 5802, RFC 7677.
 //!
 //! Of a library there would be tables of all characters, 0.2 MB of the program, by which a password is brought into a
-//! form of its own before (SASLprep, RFC 4013). Here it is taken as it was written: what is typed has that form already,
-//! but for characters that stand for others (such as a ligature, or a letter and its accent apart).
+//! form of its own before (RFC 4013). Here it is taken as it was written: what is typed has that form already, but for
+//! characters that stand for others (such as a ligature, or a letter and its accent apart).
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;

@@ -203,14 +203,11 @@ fn begins(tables: &Tables) -> String {
 /// and pgbench's history is no longer than a tenth of the accounts.
 fn is_as_made(tables: &Tables, found: &Held) -> bool {
     let made = tables.rows();
-    match tables.bank {
-        None => (found.rows, found.first, found.last) == (made, 1, tables.size.into()),
-        Some(_) => {
-            let most = made + u64::from(tables.size) * (ACCOUNTS / 10);
-            (made..=most).contains(&found.rows)
-                && (found.first, found.last) == (found.sum_k, found.sum_k)
-        }
+    if tables.bank.is_none() {
+        return (found.rows, found.first, found.last) == (made, 1, tables.size.into());
     }
+    let most = made + u64::from(tables.size) * (ACCOUNTS / 10);
+    (made..=most).contains(&found.rows) && (found.first, found.last) == (found.sum_k, found.sum_k)
 }
 
 /// What is to be done for the ground.
