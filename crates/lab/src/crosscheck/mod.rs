@@ -9,9 +9,9 @@
 //! do in a second of CPU time ([`at_once`]). A ratio off 1 has a reason, which docs/method/memory.md gives, or is a
 //! bug. With `--out` everything is kept: versions, command lines, and every pair.
 //!
-//! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, and [`servers`] for
-//! databases, beside sysbench. [`rebuild`] asks another question: whether our own figures stay where they are when the
-//! program is linked in another order.
+//! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`] and
+//! [`kv`] for databases, beside sysbench and redis-benchmark. [`rebuild`] asks another question: whether our own
+//! figures stay where they are when the program is linked in another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
@@ -20,7 +20,9 @@ mod bonnie;
 mod checks;
 mod files;
 mod floor;
+mod kv;
 mod originals;
+mod pairs;
 mod rebuild;
 mod servers;
 mod table;
@@ -45,9 +47,9 @@ const ROUNDS: u32 = sys::loops::CLONES;
 #[command(
     name = "cargo lab crosscheck",
     no_binary_name = true,
-    after_help = "`cargo lab crosscheck files` does the same for file systems, `cargo lab crosscheck servers` for \
-                  databases, and `cargo lab crosscheck rebuild` asks whether figures move with the order of linking; \
-                  each has a `--help` of its own."
+    after_help = "`cargo lab crosscheck files` does the same for file systems, `cargo lab crosscheck servers` and \
+                  `cargo lab crosscheck kv` for databases, and `cargo lab crosscheck rebuild` asks whether figures \
+                  move with the order of linking; each has a `--help` of its own."
 )]
 struct Options {
     #[command(flatten)]
@@ -86,6 +88,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     match arguments {
         [rebuild::WORD, rest @ ..] => return rebuild::run(root, rest),
         [files::WORD, rest @ ..] => return files::run(root, rest),
+        [kv::WORD, rest @ ..] => return kv::run(root, rest),
         [servers::WORD, rest @ ..] => return servers::run(root, rest),
         _ => {}
     }

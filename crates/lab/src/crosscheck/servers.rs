@@ -7,16 +7,16 @@
 
 use super::checks::{Must, Reported};
 use super::originals::{self, behind, sysbench_figure};
-use super::{Measured, Page, Wanted, floor, median_of};
+use super::pairs::{self, Line, Load, Own, Sides};
+use super::{Measured, Wanted, floor, median_of};
 use crate::asked;
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
-use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use workloads::db::address::{Address, Defaults, Host};
 use workloads::db::engines::Engine;
-use xtask::process::{command, output, succeed, target_dir};
+use xtask::process::{command, output, succeed};
 
 /// The word behind `cargo lab crosscheck`.
 pub(super) const WORD: &str = "servers";
@@ -48,57 +48,27 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
-    let wanted = options.wanted;
-    let loads = LOADS.iter();
-    let loads: Vec<&Load> = loads.filter(|load| wanted.has(&load.name())).collect();
-    ensure!(!loads.is_empty(), "no load is called so");
-    let dir = target_dir(root).join("crosscheck-servers");
-    fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
+    let own = Own {
+        binary: asked::binary(root, options.wanted.binary.as_deref())?,
+        dir: pairs::directory(root, WORD)?,
+    };
     let bench = Bench {
-        binary: asked::binary(root, wanted.binary.as_deref())?,
         theirs: Connection::of(&options.theirs)?,
         ours: options.ours,
         table_size: options.table_size,
         rand_type: options.rand_type,
-        dir,
+        own: &own,
     };
-    let mut page = Page::default();
-    let version = output(command(&bench.dir, &bench.binary).arg("--version"))?;
-    page.say(&format!(
-        "{}; {} pairs of {SECONDS} s, in turn first and second; {}; {} rows, chosen `{}`",
-        version.trim(),
-        wanted.pairs,
-        bench.theirs.server,
-        bench.table_size,
-        bench.rand_type
-    ));
-    page.heads();
-    let mut takes = Vec::new();
-    for load in loads {
-        let measured = bench.measure(load, wanted.pairs)?;
-        takes.push(bench.takes(load, &measured)?);
-        for (line, measured) in &measured {
-            page.add(&line.0, line.1, measured);
-        }
-        page.ran(&load.name(), &measured[0].1);
-        if let Some(out) = &wanted.out {
-            page.write(&root.join(out))?;
-        }
-    }
-    page.say(TAKES);
-    for line in takes {
-        page.say(&line);
-    }
-    if let Some(out) = &wanted.out {
-        page.write(&root.join(out))?;
-    }
-    say!("{}", page.commands());
-    fs::remove_dir_all(&bench.dir).with_context(|| format!("remove `{}`", bench.dir.display()))
+    let about = format!(
+        "{SECONDS} s each; {}; {} rows, chosen `{}`",
+        bench.theirs.server, bench.table_size, bench.rand_type
+    );
+    pairs::all(root, &options.wanted, (&own, &about), &LOADS, &bench)
 }
 
 /// Transactions of one kind by so many connections.
 #[derive(Debug)]
-struct Load {
+struct Transactions {
     /// Ours.
     test: &'static str,
     /// sysbench's.
@@ -106,15 +76,15 @@ struct Load {
     threads: u32,
 }
 
-const fn load(test: &'static str, script: &'static str, threads: u32) -> Load {
-    Load {
+const fn load(test: &'static str, script: &'static str, threads: u32) -> Transactions {
+    Transactions {
         test,
         script,
         threads,
     }
 }
 
-const LOADS: [Load; 6] = [
+const LOADS: [Transactions; 6] = [
     load("db.oltp-read-write", "oltp_read_write", 1),
     load("db.oltp-read-write", "oltp_read_write", 4),
     load("db.oltp-read-write", "oltp_read_write", 16),
@@ -123,35 +93,9 @@ const LOADS: [Load; 6] = [
     load("db.point-select", "oltp_point_select", 16),
 ];
 
-/// What a transaction takes of its client: beside it what the kernel takes of any client that sends the same messages.
-const TAKES: &str = "\n| what | ours, CPU us | theirs | floor: the same messages to an echo | ours over floor | \
-                     ours, share of the mean time |\n|---|---|---|---|---|---|";
-
-/// What is compared, and what its ratio must be.
-type Line = (String, Must);
-
-impl Load {
+impl Load for Transactions {
     fn name(&self) -> String {
         format!("{} {}", self.script, self.threads)
-    }
-
-    /// Transactions a second, those of a CPU second of the client, and the time that 95 % do not exceed: sysbench's is
-    /// the end of a bucket 1.8 % wide.
-    fn lines(&self, driver: &str) -> [Line; 3] {
-        let share = match (self.script, driver) {
-            ("oltp_point_select", _) => 0.9,
-            (_, "pgsql") => 0.85,
-            _ => 0.75,
-        };
-        let name = self.name();
-        [
-            (format!("{name}, tps"), Must::AtLeast(0.98)),
-            (
-                format!("{name}, per CPU second"),
-                Must::AtLeast((100.0_f64 / share).round() / 100.0),
-            ),
-            (format!("{name}, p95"), Must::Within(0.05)),
-        ]
     }
 }
 
@@ -173,9 +117,8 @@ impl Connection {
             host,
             port,
             database,
-            tls,
+            tls: _,
         } = typed.address;
-        ensure!(tls.is_none(), "both go without TLS");
         let driver = match engine {
             Engine::Postgres => "pgsql",
             Engine::Mysql => "mysql",
@@ -197,17 +140,16 @@ impl Connection {
     }
 }
 
-struct Bench {
-    binary: PathBuf,
+struct Bench<'a> {
     ours: String,
     theirs: Connection,
     table_size: u32,
     rand_type: String,
-    dir: PathBuf,
+    own: &'a Own,
 }
 
-/// What one run of ours came to.
-struct Own {
+/// What one round of ours came to.
+struct Round {
     tps: f64,
     qps: f64,
     cpu_ns: f64,
@@ -215,94 +157,27 @@ struct Own {
     mean_ns: f64,
 }
 
-impl Bench {
-    fn measure(&self, load: &Load, pairs: u32) -> anyhow::Result<Vec<(Line, Measured)>> {
-        let lines = load.lines(self.theirs.driver).into_iter();
-        let mut all: Vec<(Line, Measured)> =
-            lines.map(|line| (line, Measured::default())).collect();
-        let mut commands = [Vec::new(), Vec::new()];
-        for pair in 0..pairs {
-            let [own, other] = &mut commands;
-            let (ours, theirs) = if pair % 2 == 0 {
-                let ours = self.ours(load, &self.ours, own)?;
-                (ours, self.theirs(load, other)?)
-            } else {
-                let theirs = self.theirs(load, other)?;
-                (self.ours(load, &self.ours, own)?, theirs)
-            };
-            let ours = [ours.tps, 1e9 / ours.cpu_ns, ours.p95_ms];
-            for ((_, measured), values) in all.iter_mut().zip(ours.into_iter().zip(theirs)) {
-                measured.pairs.push(values);
-            }
+impl Bench<'_> {
+    fn round(
+        &self,
+        load: &Transactions,
+        url: &str,
+        commands: &mut Vec<String>,
+    ) -> anyhow::Result<Round> {
+        let Transactions { test, threads, .. } = load;
+        let copies = threads.to_string();
+        let settings = [
+            format!("{test}.time={SECONDS}s"),
+            format!("{test}.table_size={}", self.table_size),
+            format!("{test}.rows={}", self.rand_type),
+        ];
+        let mut arguments = vec![*test, "--copies", &copies, "--db", url];
+        for setting in &settings {
+            arguments.extend(["--set", setting]);
         }
-        let [ours, theirs] = commands;
-        for (_, measured) in &mut all {
-            measured.version = originals::version(&self.dir, "sysbench", "sysbench");
-            (measured.ours, measured.theirs) = (ours.clone(), theirs.clone());
-        }
-        Ok(all)
-    }
-
-    /// The line of what a transaction takes.
-    fn takes(&self, load: &Load, measured: &[(Line, Measured)]) -> anyhow::Result<String> {
-        let cpu_us = |of: fn(&(f64, f64)) -> f64| {
-            let per_second: Vec<f64> = measured[1].1.pairs.iter().map(of).collect();
-            1e6 / stats::quantile::median(&per_second).unwrap_or(f64::NAN)
-        };
-        let (ours, theirs) = (cpu_us(|pair| pair.0), cpu_us(|pair| pair.1));
-        let own = Address::read(&self.ours, &Defaults::default());
-        let mut own = own.context("read the address behind `--ours`")?.address;
-        let server = own.socket();
-        let server = server
-            .context("measure the floor: it is one of Unix sockets, and `--ours` names none")?;
-        let at = match own.engine {
-            Engine::Mysql => self.dir.join("relay"),
-            _ => self.dir.clone(),
-        };
-        own.host = Host::Socket(at);
-        let at = own.socket().context("name the relay")?;
-        let mut through = None;
-        let passed = floor::record(&at, &server, || {
-            through = Some(self.ours(load, &own.to_string(), &mut Vec::new())?);
-            Ok(())
-        });
-        fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
-        let (passed, through) = (passed?, through.context("nothing was measured")?);
-        let exchanges = through.qps / through.tps;
-        let floor = floor::cpu_ns(&passed, load.threads)? * exchanges / 1e3;
-        // The mean of a run that nothing relays.
-        let direct = self.ours(load, &self.ours, &mut Vec::new())?;
-        Ok(format!(
-            "| {} | {ours:.1} | {theirs:.1} | {floor:.1} ({exchanges:.0} exchanges) | {:.2} | {:.0} % |",
-            load.name(),
-            ours / floor,
-            100.0 * direct.cpu_ns / direct.mean_ns
-        ))
-    }
-
-    fn ours(&self, load: &Load, url: &str, commands: &mut Vec<String>) -> anyhow::Result<Own> {
-        let Load { test, threads, .. } = load;
-        let mut run = command(&self.dir, &self.binary);
-        run.args(["run", test, "--copies", &threads.to_string()]);
-        let (size, rows) = (self.table_size.to_string(), self.rand_type.clone());
-        for (name, value) in [
-            ("time", format!("{SECONDS}s")),
-            ("table_size", size),
-            ("rows", rows),
-        ] {
-            run.args(["--set", &format!("{test}.{name}={value}")]);
-        }
-        run.args([
-            "--passes", "1", "--json", "--quiet", "--db", url, "--store", "ours.db",
-        ]);
-        originals::note(commands, &run);
-        let text = output(&mut run)?;
-        for end in ["", "-wal", "-shm"] {
-            let _ = fs::remove_file(self.dir.join(format!("ours.db{end}")));
-        }
-        let document: Value = serde_json::from_str(&text).context("read our own document")?;
+        let document = self.own.round(&arguments, commands)?;
         let of = |name: &str| median_of(&document, &format!("{test}@{threads}:{name}"));
-        Ok(Own {
+        Ok(Round {
             tps: of("tps")?,
             qps: of("qps")?,
             cpu_ns: of("cpu_ns_per_op")?,
@@ -310,9 +185,35 @@ impl Bench {
             mean_ns: of("lat_ns_mean")?,
         })
     }
+}
 
-    fn theirs(&self, load: &Load, commands: &mut Vec<String>) -> anyhow::Result<[f64; 3]> {
-        let Load {
+impl Sides<Transactions> for Bench<'_> {
+    /// Transactions a second, those of a CPU second of the client, and the time that 95 % do not exceed: sysbench's is
+    /// the end of a bucket 1.8 % wide.
+    fn lines(&self, load: &Transactions) -> Vec<Line> {
+        let share = match (load.script, self.theirs.driver) {
+            ("oltp_point_select", _) => 0.9,
+            (_, "pgsql") => 0.85,
+            _ => 0.75,
+        };
+        let name = load.name();
+        vec![
+            (format!("{name}, tps"), Must::AtLeast(0.98)),
+            (
+                format!("{name}, per CPU second"),
+                Must::AtLeast((100.0_f64 / share).round() / 100.0),
+            ),
+            (format!("{name}, p95"), Must::Within(0.05)),
+        ]
+    }
+
+    fn ours(&self, load: &Transactions, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
+        let round = self.round(load, &self.ours, commands)?;
+        Ok(vec![round.tps, 1e9 / round.cpu_ns, round.p95_ms])
+    }
+
+    fn theirs(&self, load: &Transactions, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
+        let Transactions {
             script, threads, ..
         } = load;
         let line = format!(
@@ -320,7 +221,8 @@ impl Bench {
             self.theirs.arguments, self.table_size
         );
         for word in ["cleanup", "prepare"] {
-            succeed(command(&self.dir, "sh").args(["-c", &format!("{line} {word}")]))?;
+            let line = format!("{line} {word}");
+            succeed(command(&self.own.dir, "sh").args(["-c", &line]))?;
         }
         let line = format!(
             "{line} --rand-type={} --threads={threads} --time={SECONDS} run",
@@ -330,12 +232,55 @@ impl Bench {
             commands.push(line.clone());
         }
         let line = format!("{line} && times");
-        let text = output(command(&self.dir, "bash").args(["-c", &line]))?;
-        Ok([
+        let text = output(command(&self.own.dir, "bash").args(["-c", &line]))?;
+        Ok(vec![
             sysbench_figure(&text, Reported::EventsOverTime(1.0))?,
             sysbench_figure(&text, Reported::EventsOverCpuTime(1.0))?,
             behind(&text, "95th percentile:")?,
         ])
+    }
+
+    /// The messages of one round pass a relay, and are played to an echo. The share is of a round that nothing relays.
+    fn takes(
+        &self,
+        load: &Transactions,
+        measured: &[(Line, Measured)],
+    ) -> anyhow::Result<Option<String>> {
+        let cpu_us = |of: fn(&(f64, f64)) -> f64| {
+            let per_second: Vec<f64> = measured[1].1.pairs.iter().map(of).collect();
+            1e6 / stats::quantile::median(&per_second).unwrap_or(f64::NAN)
+        };
+        let (ours, theirs) = (cpu_us(|pair| pair.0), cpu_us(|pair| pair.1));
+        let own = Address::read(&self.ours, &Defaults::default());
+        let mut own = own.context("read the address behind `--ours`")?.address;
+        let Some(server) = own.socket() else {
+            return Ok(None);
+        };
+        own.host = Host::Socket(match own.engine {
+            Engine::Mysql => self.own.dir.join("relay"),
+            _ => self.own.dir.clone(),
+        });
+        let at = own.socket().context("name the relay")?;
+        let mut through = None;
+        let passed = floor::record(&at, &server, || {
+            through = Some(self.round(load, &own.to_string(), &mut Vec::new())?);
+            Ok(())
+        });
+        fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
+        let (passed, through) = (passed?, through.context("nothing was measured")?);
+        let exchanges = through.qps / through.tps;
+        let floor = floor::cpu_ns(&passed, load.threads)? * exchanges / 1e3;
+        let direct = self.round(load, &self.ours, &mut Vec::new())?;
+        Ok(Some(format!(
+            "| {} | {ours:.1} | {theirs:.1} | {floor:.1} ({exchanges:.0} exchanges) | {:.2} | {:.0} % |",
+            load.name(),
+            ours / floor,
+            100.0 * direct.cpu_ns / direct.mean_ns
+        )))
+    }
+
+    fn version(&self) -> String {
+        originals::version(&self.own.dir, "sysbench", "sysbench")
     }
 }
 
