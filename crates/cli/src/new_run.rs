@@ -6,18 +6,22 @@ use crate::context::read_capped;
 use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
 use crate::loadfile;
-use crate::server::Server;
+use crate::output;
+use crate::server::{self, Server};
 use crate::targets;
 use engine::consent::Consent;
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
+use engine::workload::StandIn;
 use model::host::HostFacts;
+use model::named::NamedKind;
 use model::plan::{Plan, PlannedCase};
 use model::record::{Binary, End, Run, RunMeta};
 use model::rng::Rng;
 use model::units::UnixNanos;
 use model::warning::Warning;
 use std::path::Path;
+use workloads::db::engines::Engine;
 
 /// The run that `request` asks for, in this directory, before its first round.
 pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow::Result<Run> {
@@ -70,10 +74,37 @@ pub(crate) fn prepare_on(
         let is_used =
             planned(&on_server, &dir.host)?.is_ok_and(|plan| plan.cases.iter().any(works_on_it));
         if named.is_some() || !is_used {
-            return prepare(dir, new, request);
+            let run = prepare(dir, new, request)?;
+            if let Some(line) = unused(server, &run.plan) {
+                output::say(&line);
+            }
+            return Ok(run);
         }
     }
     prepare(dir, new, &on_server)
+}
+
+/// What is to be said where tests that could work on a server do not work on the one that the environment names.
+fn unused(server: &Server, plan: &Plan) -> Option<String> {
+    let mut cases = plan.cases.iter();
+    let first = cases.find(|case| {
+        workloads::find(&case.workload).is_some_and(|own| {
+            Engine::ALL.into_iter().any(|engine| {
+                let on = StandIn {
+                    path: engine.scheme().into(),
+                    kind: NamedKind::Server,
+                };
+                !own.touches(&case.params, Some(&on)).is_empty()
+            })
+        })
+    })?;
+    Some(format!(
+        "warning: `{}` in `{}` is not used: `{}` works on no {} server, and measures the database inside of kurabe",
+        server.shown(),
+        server::VARIABLE,
+        first.id.test,
+        server.products()
+    ))
 }
 
 /// A run of this plan before its first round.

@@ -27,7 +27,7 @@ use workloads::db::option_file::Options;
 use workloads::db::{Locked, password_in};
 
 /// The variable that may hold an address with a password. No worker inherits it.
-const VARIABLE: &str = "KURABE_DB_URL";
+pub(crate) const VARIABLE: &str = "KURABE_DB_URL";
 
 /// Where redis-cli looks for a password.
 const REDIS_VARIABLE: &str = "REDISCLI_AUTH";
@@ -139,6 +139,11 @@ impl Server {
         }
     }
 
+    /// The products of its kind.
+    pub(crate) const fn products(&self) -> &'static str {
+        self.address.engine.products()
+    }
+
     /// Whether it was named for this command.
     pub(crate) const fn is_typed(&self) -> bool {
         !self.is_ambient
@@ -200,9 +205,10 @@ pub(crate) fn asked(run: &Run, permits: &Permits) -> anyhow::Result<Option<Run>>
         return Ok(None);
     }
     let mut now = run.clone();
+    let cases = &run.plan.cases;
     for named in &mut now.plan.named {
         if named.kind == NamedKind::Server {
-            let facts = workloads::db::facts(Path::new(&named.path), permits);
+            let facts = workloads::db::facts(Path::new(&named.path), permits, cases);
             named.server = facts.map_err(|error| match error {
                 WorkError::Unsupported(_) => failure(Exit::Unsupported, error, None),
                 _ => failure(Exit::Incomplete, error, None),

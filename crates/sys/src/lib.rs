@@ -26,6 +26,7 @@ pub mod priority;
 pub mod probe;
 pub mod process;
 pub mod random;
+pub mod ready;
 pub mod signal;
 pub mod trace;
 pub mod tree;

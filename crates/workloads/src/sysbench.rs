@@ -115,6 +115,9 @@ pub(crate) trait Events: Send + 'static {
         true
     }
 
+    /// Forgets the latencies that it recorded by itself: the measured part begins.
+    fn forget(&mut self) {}
+
     /// What is left to do after the last event, where it must end without a failure.
     fn end(&mut self) -> Result<(), Failure> {
         Ok(())
@@ -304,6 +307,7 @@ impl<E: Events> Threads<E> {
     /// Forgets the latencies of the warm-up.
     pub(crate) fn measured_part_begins(&mut self) {
         self.recorder.clear();
+        self.own.forget();
         self.forget();
         self.team.next_part();
         self.seen = self.team.done();
@@ -471,6 +475,7 @@ fn run<E: Events>(
         if now != part {
             if !member.stopped() {
                 recorder.clear();
+                events.forget();
             }
             part = now;
         }

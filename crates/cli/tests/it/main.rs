@@ -44,6 +44,7 @@ mod profiles;
 mod redis;
 mod redis_broken;
 mod redis_doors;
+mod redis_meanwhile;
 mod reports;
 mod root;
 mod runs;

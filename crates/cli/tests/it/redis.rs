@@ -112,8 +112,8 @@ impl Server {
     }
 
     /// By its own number.
-    fn kill(&self) {
-        crate::bed::signal(&self.child, "-KILL");
+    pub(crate) fn signal(&self, signal: &str) {
+        crate::bed::signal(&self.child, signal);
     }
 }
 
@@ -270,6 +270,11 @@ fn parameters_are_those_of_redis_benchmark_and_memtier() {
     let share = calls("set") / (calls("set") + calls("get"));
     // The keys are made by SET as well, a thousand of them.
     assert!((0.07..0.20).contains(&share), "{share}");
+    // So are those of connections that share a thread.
+    let args = short("db.kv-mixed", &["--db", &url, "--json", "--copies", "50"]);
+    let done = bed.run(&[args, vec!["--set", "db.*.pipeline=4"]].concat());
+    let crowd = Figures::of(&serde_json::from_str(&done.code(0).out).unwrap());
+    crowd.under_way("db.kv-mixed@50", 200.0);
     // At a rate so many requests arrive, however fast the server is.
     let open = run("db.kv-get", &["db.*.rate=2000"]);
     for arrived in open.all(rate) {
@@ -312,6 +317,21 @@ fn without_a_server_of_its_kind_a_test_says_what_it_needs() {
         &done.code(3),
         &["Redis/Valkey has no tables and transactions"],
     );
+    // One in the environment is for tests that work on it, and a test that works on others says that it is not used.
+    let ambient = |test: &str, url: &str| -> Done {
+        let mut command = bed.command(&["run", test, "--dry-run"]);
+        command.env("KURABE_DB_URL", url).output().unwrap().into()
+    };
+    let done = ambient("db.point-select", "redis://127.0.0.1:1").code(0);
+    says(
+        &done,
+        &["`KURABE_DB_URL` is not used: `db.point-select` works on no Redis/Valkey server"],
+    );
+    assert_eq!(done.err.matches("is not used").count(), 1, "{done:#?}");
+    let done = ambient("db.point-select", "postgres://bob@127.0.0.1:1/shop").code(0);
+    assert!(!done.err.contains("is not used"), "{done:#?}");
+    let done = ambient("cpu.prime", "redis://127.0.0.1:1").code(0);
+    assert!(!done.err.contains("is not used"), "{done:#?}");
     // Who asks for all tests of databases gets those that work here.
     let done = bed.run(&["run", "db.*", "--dry-run"]).code(0);
     says(&done, &["db.kv-get", "--db redis://", "db.point-select"]);
@@ -341,9 +361,18 @@ fn keys_of_others_are_left_alone() {
     assert_eq!(server.ask(&["DBSIZE"]), "2");
     // A key of a name that we would give is theirs as long as no marker counts it.
     server.ask(&["SET", "kurabe:kv:000000000005", "five"]);
-    let refused = bed.run(&allowed);
-    assert_ne!(refused.code, Some(0), "{refused:#?}");
-    says(&refused, &["none of kurabe's", "stay as they are"]);
+    for args in [&allowed, &args] {
+        let refused = bed.run(args).code(3);
+        says(
+            &refused,
+            &["none of kurabe's", "stay as they are", "another database"],
+        );
+        assert!(
+            !said(&refused).contains("--db-allow-existing"),
+            "{refused:#?}"
+        );
+        assert_eq!(refused.err.lines().count(), 2, "{refused:#?}");
+    }
     assert_eq!(server.ask(&["GET", "kurabe:kv:000000000005"]), "five");
     assert_eq!(server.ask(&["DBSIZE"]), "3");
     // So is one of the marker's name that is no marker, whatever it is.
@@ -363,7 +392,7 @@ fn keys_of_others_are_left_alone() {
     server.ask(&["SET", "kurabe:kv:000000000012", "theirs"]);
     let refused = bed.run(&args);
     assert_ne!(refused.code, Some(0), "{refused:#?}");
-    says(&refused, &["3 keys of others"]);
+    says(&refused, &["1 of its keys have names like"]);
     server.ask(&[
         "DEL",
         "order:7",
@@ -452,7 +481,7 @@ fn a_server_that_is_killed_in_the_middle_is_waited_for_and_one_error() {
     ];
     let child = bed.start(&args);
     eventually(60, || bed.rounds() > 1);
-    server.kill();
+    server.signal("-KILL");
     let done: Done = child.wait_with_output().unwrap().into();
     says(&done, &["Connection refused", "it was waited for"]);
     assert!(!said(&done).contains("panicked"), "{done:#?}");

@@ -24,13 +24,18 @@ fn fake(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
 #[test]
 fn what_is_no_redis_is_one_error() {
     let bed = Bed::new();
-    for answer in [
-        &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
-        b"SSH-2.0-OpenSSH_9.2p1\r\n",
-        b"$4294967295\r\n",
-        b"*4294967295\r\n",
-        b"$5\r\nhello",
-        b"\0\xff\xfe",
+    let other = "or another program";
+    for (answer, who) in [
+        (
+            &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
+            "what a web server says",
+        ),
+        (b"SSH-2.0-OpenSSH_9.2p1\r\n", "what an SSH server says"),
+        (b"J\0\0\0\x0a11.4.2-MariaDB\0", "what MySQL/MariaDB says"),
+        (b"$4294967295\r\n", other),
+        (b"*4294967295\r\n", other),
+        (b"$5\r\nhello", other),
+        (b"\0\xff\xfe", other),
     ] {
         let url = fake(move |mut stream| {
             let mut room = [0; 1000];
@@ -44,7 +49,9 @@ fn what_is_no_redis_is_one_error() {
             all.contains("no message of Redis") || all.contains("ended the connection"),
             "{all}"
         );
-        assert!(!all.contains("panicked"), "{all}");
+        assert!(all.contains(who) && !all.contains("panicked"), "{all}");
+        assert_eq!(done.err.lines().count(), 2, "{done:#?}");
+        assert!(bed.listed().is_empty(), "nothing is kept");
     }
 }
 
@@ -80,6 +87,7 @@ fn liar(lies: &'static str) -> String {
                 .is_some_and(|marker| marker.ends_with("whole"));
             let number = |is_so| format!(":{}\r\n", u8::from(is_so));
             let answer = match words[..] {
+                ["SET", key, _, "XX"] if !keys.contains_key(key) => "$-1\r\n".to_owned(),
                 ["SET", key, value, ..] => {
                     if !(is_whole && lies == "forgets" && key != "kurabe:kv") {
                         keys.insert(key.to_owned(), value.to_owned());

@@ -18,6 +18,12 @@ fn what_keeps_us_out_is_one_error_with_a_hint() {
         let done = bed.run(&args);
         assert_ne!(done.code, Some(0), "{done:#?}");
         says(&done, words);
+        assert_eq!(
+            done.err.lines().count(),
+            2,
+            "one error and a hint: {done:#?}"
+        );
+        assert!(bed.listed().is_empty(), "nothing is kept");
     };
     check(
         "redis://127.0.0.1:1",
@@ -35,11 +41,6 @@ fn what_keeps_us_out_is_one_error_with_a_hint() {
         &[],
         &["DB index", "`databases`"],
     );
-    check(
-        &server.socket(),
-        &["--copies", "16"],
-        &["max number of clients", "maxclients"],
-    );
     server.ask(&[
         "ACL",
         "SETUSER",
@@ -52,26 +53,31 @@ fn what_keeps_us_out_is_one_error_with_a_hint() {
     ]);
     let reader = server.loopback().replace("//", "//reader@");
     check(&reader, &[], &["NOPERM", "the user needs the commands"]);
+    server.ask(&["REPLICAOF", "127.0.0.1", "1"]);
+    check(&server.socket(), &[], &["replica", "primary"]);
+    server.ask(&["REPLICAOF", "NO", "ONE"]);
+    // What shows when keys are made, or clients connect, is told by the run.
+    let url = server.socket();
+    let check = |more: &[&str], words: &[&str]| {
+        let args = [short("db.kv-set", &["--db", &url]), more.to_vec()].concat();
+        let done = bed.run(&args);
+        assert_ne!(done.code, Some(0), "{done:#?}");
+        says(&done, words);
+    };
+    check(
+        &["--copies", "16"],
+        &["max number of clients", "maxclients"],
+    );
+    let large = ["--set", "db.*.data_size=1k"];
     server.ask(&["CONFIG", "SET", "maxmemory", "1100kb"]);
-    check(
-        &server.socket(),
-        &["--set", "db.*.data_size=1k"],
-        &["OOM", "`maxmemory`"],
-    );
+    check(&large, &["OOM", "`maxmemory`"]);
     server.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
-    check(
-        &server.socket(),
-        &["--set", "db.*.data_size=1k"],
-        &["its policy deletes keys"],
-    );
+    check(&large, &["its policy deletes keys"]);
     assert_eq!(
         server.ask(&["DBSIZE"]),
         "0",
         "what does not fit is not left behind"
     );
-    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
-    server.ask(&["REPLICAOF", "127.0.0.1", "1"]);
-    check(&server.socket(), &[], &["replica", "primary"]);
 }
 
 #[test]
@@ -120,6 +126,7 @@ fn a_password_is_shown_nowhere() {
         .unwrap();
     assert!(!wrong.status.success());
     says(&wrong.into(), &["WRONGPASS", "REDISCLI_AUTH"]);
+    assert!(bed.listed().is_empty(), "nothing is kept");
     // From each of the places where it may stand.
     let done = bed
         .command(&args)

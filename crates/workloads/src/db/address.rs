@@ -62,7 +62,7 @@ pub enum BadAddress {
     )]
     Unescaped,
     /// A part that must not be empty, or holds what no name has.
-    #[error("its {0} is empty or holds what none has")]
+    #[error("its {0} is {no}", no = is_not(.0))]
     Part(&'static str),
     /// Several servers.
     #[error("it names several hosts: one is measured at a time")]
@@ -97,6 +97,19 @@ pub enum BadAddress {
     /// A file from where a worker is not.
     #[error("its `{0}` is no absolute path")]
     File(&'static str),
+}
+
+/// What a part is not that is refused.
+fn is_not(part: &str) -> &'static str {
+    match part {
+        "host" => "none: a name of letters, digits, `.`, `-` and `_`, or the number of an address",
+        "port" => "no number from 1 to 65535",
+        "database number" => "no number of five digits at most",
+        "socket" => "no path that begins with `/`",
+        "list of parameters" => "none: `name=value`, with `&` between",
+        "user" | "database" | "password" => "missing, too long, or holds what cannot be printed",
+        _ => "none of its words",
+    }
 }
 
 /// What addresses begin with.

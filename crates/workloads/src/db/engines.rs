@@ -143,6 +143,11 @@ impl Engine {
         }
     }
 
+    /// What its addresses begin with.
+    pub const fn scheme(self) -> &'static str {
+        self.form().schemes[0]
+    }
+
     /// The products that speak its protocol.
     pub const fn products(self) -> &'static str {
         match self {

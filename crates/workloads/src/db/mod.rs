@@ -42,8 +42,9 @@ pub(crate) use slo::SLO;
 pub(crate) use tpcb::TPCB;
 
 use engine::consent::Permits;
-use engine::workload::WorkError;
+use engine::workload::{WorkError, Workload as _};
 use model::named::ServerFact;
+use model::plan::PlannedCase;
 use std::path::Path;
 
 /// Locks the databases at these addresses that have tables, for as long as a run goes on. What is no database of tables
@@ -62,13 +63,22 @@ pub fn lock<'a>(
     server::lock(permits, addresses.into_iter().filter(has_tables))
 }
 
-/// What the server at this address says of itself that decides figures.
-pub fn facts(address: &Path, permits: &Permits) -> Result<Vec<ServerFact>, WorkError> {
+/// What the server at this address says of itself that decides figures. Refuses one on which these cases cannot work,
+/// as far as that shows before they do.
+pub fn facts(
+    address: &Path,
+    permits: &Permits,
+    cases: &[PlannedCase],
+) -> Result<Vec<ServerFact>, WorkError> {
     match engines::Engine::of(&address.to_string_lossy()) {
         Some(engines::Engine::Postgres | engines::Engine::Mysql) => {
             server::settings(permits, address)
         }
-        Some(engines::Engine::Redis) => kv::settings(permits, address),
+        Some(engines::Engine::Redis) => {
+            let own = cases.iter().filter(|case| case.workload == KV.spec().name);
+            let keys = own.map(|case| case.params.count("keys")).max();
+            kv::settings(permits, address, keys.unwrap_or(0))
+        }
         None => Ok(Vec::new()),
     }
 }

@@ -1,18 +1,15 @@
-//! One client: a thread with a connection of its own that sends one batch of requests after the other and looks at
-//! every reply.
+//! One client: a connection over which one batch of requests goes after the other, and every reply is looked at.
 
 use super::error::told;
 use super::keys::{NAME_BYTES, Values, name, put_number};
-use super::resp::{self, Kind};
+use super::resp::{self, Found, Kind};
 use super::wire::Wire;
 use crate::db::server::trouble::Trouble;
-use crate::sysbench::Events;
 use bytes::{BufMut, BytesMut};
 use model::rng::Rng;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use sys::loops::failure::Failure;
 
 /// What decides the course of a test.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +57,21 @@ struct Asked {
     is_write: bool,
 }
 
+/// How far a look at the replies to a batch came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    All,
+    /// The next one is of at least so many bytes, and more must be read.
+    UpTo(usize),
+}
+
 /// So many of the last keys that a client wrote are looked at after a round.
 const LAST: usize = 16;
 
-/// The thread's state.
+/// A connection's state.
 pub(super) struct Client {
-    wire: Wire,
-    shown: Arc<str>,
+    pub(super) wire: Wire,
+    pub(super) shown: Arc<str>,
     setting: Setting,
     shared: Arc<Shared>,
     counts: Arc<Counts>,
@@ -76,6 +81,8 @@ pub(super) struct Client {
     set: BytesMut,
     length: BytesMut,
     asked: Vec<Asked>,
+    /// Replies to these that were looked at.
+    taken: usize,
     last: [Option<u64>; LAST],
     written: usize,
 }
@@ -118,6 +125,7 @@ impl Client {
             set,
             length,
             asked: Vec::with_capacity(batch),
+            taken: 0,
             last: [None; LAST],
             written: 0,
         }
@@ -128,11 +136,19 @@ impl Client {
         self.last.iter().flatten().copied()
     }
 
+    /// Sends a batch.
+    #[inline]
+    pub(super) fn send(&mut self) -> Result<(), Trouble> {
+        self.put();
+        self.wire.send()
+    }
+
     /// Puts a batch together.
     #[inline]
     fn put(&mut self) {
         let Setting { keys, of, .. } = self.setting;
         self.asked.clear();
+        self.taken = 0;
         for _ in 0..self.setting.pipeline {
             let number = self.rng.below(keys);
             let is_write = self.setting.writes == of
@@ -155,13 +171,20 @@ impl Client {
         }
     }
 
-    /// Looks at the replies to a batch.
+    /// Looks at the replies to a batch that are there.
     #[inline]
-    fn take(&mut self) -> Result<(), Trouble> {
+    pub(super) fn take(&mut self) -> Result<Taken, Trouble> {
         let (mut reads, mut misses) = (0, 0);
-        for at in 0..self.asked.len() {
-            let Asked { number, is_write } = self.asked[at];
-            let said = self.wire.next()?;
+        let mut taken = Taken::All;
+        while let Some(&Asked { number, is_write }) = self.asked.get(self.taken) {
+            let said = match self.wire.there()? {
+                Found::Whole(said) => said,
+                Found::Part(least) => {
+                    taken = Taken::UpTo(least);
+                    break;
+                }
+            };
+            self.taken += 1;
             match (said.kind, is_write) {
                 (Kind::Word, true) => {
                     self.last[self.written % LAST] = Some(number);
@@ -183,7 +206,7 @@ impl Client {
         }
         add(&self.counts.reads, reads);
         add(&self.counts.misses, misses);
-        Ok(())
+        Ok(taken)
     }
 
     /// The first one is told.
@@ -195,23 +218,5 @@ impl Client {
             .wrong
             .set(format!("`{}` answered {what}: `{key}`", self.shown));
         Trouble::Io(io::Error::other("a reply is wrong"))
-    }
-}
-
-impl Events for Client {
-    /// One batch.
-    #[inline]
-    fn event(&mut self) -> Result<(), Failure> {
-        self.put();
-        let done = self.wire.send().and_then(|()| self.take());
-        done.map_err(|trouble| Failure {
-            operation: "send requests to",
-            done: 0,
-            error: io::Error::other(trouble.to_string()),
-        })
-    }
-
-    fn object(&self) -> String {
-        self.shown.to_string()
     }
 }

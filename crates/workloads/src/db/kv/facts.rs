@@ -41,6 +41,14 @@ impl Info {
         self.field("process_id")?.parse().ok()
     }
 
+    /// Keys that it has deleted by itself since it began, to keep within its memory.
+    pub(super) fn evicted(&self) -> u64 {
+        let told = self
+            .field("evicted_keys")
+            .and_then(|told| told.parse().ok());
+        told.unwrap_or(0)
+    }
+
     /// Why it cannot be measured; `None` where it can.
     pub(super) fn unfit(&self) -> Option<String> {
         let is = |name: &str, value: &str| self.field(name) == Some(value);
@@ -76,6 +84,13 @@ impl Info {
         };
         fact(ServerFact::VERSION, &told, "").value
     }
+}
+
+/// That a password went where others may listen.
+pub(super) fn in_the_clear(has_password: bool, is_here: bool) -> Option<String> {
+    (has_password && !is_here).then(|| {
+        "the password went over the network as it is (AUTH, without TLS): whoever listens there has it".to_owned()
+    })
 }
 
 /// What is said of a server with the figures.
@@ -287,6 +302,13 @@ mod tests {
         let no = ("appendonly", "no");
         check(&[no, ("save", "60 1")], Some("its last snapshot"));
         check(&[no, ("save", "")], Some("lost everything"));
+    }
+
+    #[test]
+    fn a_password_that_others_may_hear_is_told() {
+        assert!(in_the_clear(true, false).unwrap().contains("without TLS"));
+        assert_eq!(in_the_clear(true, true), None);
+        assert_eq!(in_the_clear(false, false), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! every byte is looked at where it lies. Keys are ours by a marker ([`server`]); nothing is listed or flushed.
 
 mod client;
+mod clients;
 mod error;
 mod facts;
 #[cfg(any(test, fuzzing))]

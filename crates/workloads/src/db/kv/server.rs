@@ -2,11 +2,11 @@
 //!
 //! Our keys have computed names, and a marker says how many there are, from before the first is made until after the
 //! last is gone. Without it nothing is ours, whatever it is called. One round at a time works in a database: its
-//! connection has a name, which goes with it, and of several the first one stays.
+//! connection has a name, which goes with it, and whoever finds another one of that name beside his own does not work.
 
 use super::error::{is, is_refusal};
 use super::facts::{self, Info};
-use super::keys::{Keys, MADE, MARKER, Note, Values, name};
+use super::keys::{Keys, MADE, MARKER, Note, PREFIX, Values, name};
 use super::resp::{self, Kind};
 use super::wire::{Said, Wire, number_of};
 use crate::db::engines::Engine;
@@ -20,8 +20,9 @@ use model::units::Bytes;
 use std::ops::Range;
 use std::path::Path;
 
-/// What our connection for what is not measured is called.
+/// What our connection for what is not measured is called, and while it steps back.
 const CONNECTION: &str = "kurabe";
+const STEPS_BACK: &str = "kurabe-waits";
 
 /// Requests that are sent at once where nothing is measured, and bytes of them.
 const PIECE: u64 = 500;
@@ -45,8 +46,16 @@ enum Marker {
     OfOthers,
 }
 
-/// Why keys cannot be made in a database with so many keys of others; `None` where they can.
-fn refusal(marker: Marker, others: u64, allows_existing: bool) -> Option<String> {
+/// Keys of others in a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Others {
+    all: u64,
+    /// Those whose names we would give to ours.
+    called_like_ours: u64,
+}
+
+/// Why keys cannot be made in a database with these of others; `None` where they can.
+fn refusal(marker: Marker, others: Others, allows_existing: bool) -> Option<String> {
     if marker == Marker::OfOthers {
         return Some(format!(
             "its key `{}` is none of kurabe's, and stays as it is\nhint: name another database, by its number behind \
@@ -54,12 +63,21 @@ fn refusal(marker: Marker, others: u64, allows_existing: bool) -> Option<String>
             String::from_utf8_lossy(MARKER)
         ));
     }
-    (others > 0 && !allows_existing).then(|| {
+    if others.called_like_ours > 0 {
+        return Some(format!(
+            "{} of its keys have names like `{}`, are none of kurabe's, and stay as they are\n\
+             hint: name another database, by its number behind the last `/` of the address",
+            others.called_like_ours,
+            String::from_utf8_lossy(&name(0))
+        ));
+    }
+    let Others { all, .. } = others;
+    (all > 0 && !allows_existing).then(|| {
         format!(
-            "it holds {others} {} of others\n\
+            "it holds {all} {} of others\n\
              hint: name an empty database, by its number behind the last `/` of the address; or add \
              `--db-allow-existing`: kurabe makes and deletes keys of its own alone, but what it does costs the others",
-            if others == 1 { "key" } else { "keys" }
+            if all == 1 { "key" } else { "keys" }
         )
     })
 }
@@ -69,13 +87,18 @@ pub(super) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkError> {
     Server::connected(&place.permits, &server.path).map(drop)
 }
 
-/// What a server says of itself: its product and version, and the settings that decide a figure.
+/// What a server says of itself: its product and version, and the settings that decide a figure. Refuses one in which
+/// so many keys cannot be made.
 pub(in crate::db) fn settings(
     permits: &Permits,
     path: &Path,
+    keys: u64,
 ) -> Result<Vec<ServerFact>, WorkError> {
     let mut server = Server::connected(permits, path)?;
-    let info = server.tried("look at", Info::ask)?;
+    server.look()?;
+    server.may()?;
+    server.owned(keys)?;
+    let info = server.info.clone();
     let mut told = server.ask("ask for the settings of", |wire| {
         facts::settings(wire, info.as_ref())
     })?;
@@ -94,25 +117,45 @@ impl Server {
         })
     }
 
-    /// Connects, and looks whether keys may be made there.
-    pub(super) fn open(place: &Place, server: &StandIn) -> Result<Self, WorkError> {
+    /// Connects, and looks whether so many keys may be made there.
+    pub(super) fn open(place: &Place, server: &StandIn, keys: u64) -> Result<Self, WorkError> {
         let mut opened = Self::connected(&place.permits, &server.path)?;
-        let allows_existing = opened.named.allows_existing;
-        opened.info = opened.tried("look at", Info::ask)?;
-        let unfit = opened.info.as_ref().and_then(Info::unfit);
-        if let Some(why) = unfit {
-            return Err(opened.refused(&why));
-        }
+        opened.look()?;
         opened.lock()?;
-        let marker = opened.marker()?;
+        opened.owned(keys)?;
+        Ok(opened)
+    }
+
+    /// Looks whether it is one that can be measured.
+    fn look(&mut self) -> Result<(), WorkError> {
+        self.info = self.tried("look at", Info::ask)?;
+        let unfit = self.info.as_ref().and_then(Info::unfit);
+        unfit.map_or(Ok(()), |why| Err(self.refused(&why)))
+    }
+
+    /// Looks whose keys are there, of which so many are to be ours.
+    fn owned(&mut self, keys: u64) -> Result<(), WorkError> {
+        let marker = self.marker()?;
         if let Marker::Ours(note) = marker {
-            opened.note = Some(note);
+            self.note = Some(note);
         }
-        let others = if allows_existing { 0 } else { opened.others()? };
-        match refusal(marker, others, allows_existing) {
-            None => Ok(opened),
-            Some(why) => Err(opened.refused(&why)),
-        }
+        let others = self.others(keys)?;
+        let why = refusal(marker, others, self.named.allows_existing);
+        why.map_or(Ok(()), |why| Err(self.refused(&why)))
+    }
+
+    /// Asks what needs rights and memory, about a key that nobody has: nothing is made or deleted.
+    fn may(&mut self) -> Result<(), WorkError> {
+        let (wall, own) = (sys::clock::wall(), std::process::id());
+        let nobodys = format!("{}{wall:x}-{own:x}", String::from_utf8_lossy(PREFIX));
+        let nobodys = nobodys.as_bytes();
+        self.ask("work in", |wire| {
+            wire.ask(&[b"SET", nobodys, b"a", b"XX"])?;
+            for word in [b"DEL".as_slice(), b"EXISTS", b"STRLEN", b"GET"] {
+                wire.ask(&[word, nobodys])?;
+            }
+            Ok(())
+        })
     }
 
     fn refused(&self, why: &str) -> WorkError {
@@ -140,20 +183,27 @@ impl Server {
         ask(&mut self.wire).map_err(|trouble| of(operation, &self.named.address, &trouble))
     }
 
-    /// Waits until no connection of our name is there that was before ours. Where a user may not look at connections
-    /// nobody is kept out.
+    /// Waits until no other connection of our name is there. Whoever has the name and then finds nobody else has the
+    /// database to himself: who comes later sees him. Of several that find each other the first one keeps its name, and
+    /// the others step back. Where a user may not look at connections nobody is kept out.
     fn lock(&mut self) -> Result<(), WorkError> {
         const LOCK: &str = "look at the connections of";
-        let named = self.tried(LOCK, |wire| {
-            wire.ok(&[b"CLIENT", b"SETNAME", CONNECTION.as_bytes()])?;
-            wire.number(&[b"CLIENT", b"ID"])
-        })?;
-        let Some(own) = named else { return Ok(()) };
+        let own = self.tried(LOCK, |wire| wire.number(&[b"CLIENT", b"ID"]))?;
+        let Some(own) = own else { return Ok(()) };
         let address = self.named.address.clone();
         locked(&address, || {
-            let list = self.tried(LOCK, |wire| wire.text(&[b"CLIENT", b"LIST"]))?;
+            let named =
+                |wire: &mut Wire, name: &str| wire.ok(&[b"CLIENT", b"SETNAME", name.as_bytes()]);
+            let list = self.tried(LOCK, |wire| {
+                named(wire, CONNECTION)?;
+                wire.text(&[b"CLIENT", b"LIST"])
+            })?;
             let list = list.flatten().unwrap_or_default();
-            Ok(!is_there_before(&list, own, &address.database))
+            let first = first_other(&list, own, &address.database);
+            if first.is_some_and(|first| first < own) {
+                self.tried(LOCK, |wire| named(wire, STEPS_BACK))?;
+            }
+            Ok(first.is_none())
         })
     }
 
@@ -171,18 +221,25 @@ impl Server {
         self.ask("count the keys of", |wire| wire.number(&[b"DBSIZE"]))
     }
 
-    /// Keys of others.
-    fn others(&mut self) -> Result<u64, WorkError> {
+    /// Keys of others, where so many names are to be ours.
+    fn others(&mut self, keys: u64) -> Result<Others, WorkError> {
         let all = self.all()?;
-        let Some(note) = self.note else {
-            return Ok(all);
+        let ours = match self.note {
+            None => 0,
+            Some(note) if note.is_whole && all == note.keys.number + 1 => all,
+            Some(note) => self.there(0..note.keys.number)? + 1,
         };
-        let ours = note.keys.number + 1;
-        if note.is_whole && all == ours {
-            return Ok(0);
-        }
-        let there = self.there(note.keys.number)? + 1;
-        Ok(all.saturating_sub(there))
+        let all = all.saturating_sub(ours);
+        let counted = self.note.map_or(0, |note| note.keys.number);
+        let called_like_ours = if all > 0 && keys > counted {
+            self.there(counted..keys)?
+        } else {
+            0
+        };
+        Ok(Others {
+            all,
+            called_like_ours,
+        })
     }
 
     /// Sends requests about keys of these numbers in pieces, and takes each reply.
@@ -220,12 +277,12 @@ impl Server {
         })
     }
 
-    /// How many of our names up to this number are those of keys.
-    fn there(&mut self, number: u64) -> Result<u64, WorkError> {
+    /// How many of our names of these numbers are those of keys.
+    fn there(&mut self, numbers: Range<u64>) -> Result<u64, WorkError> {
         let mut there = 0;
         self.each(
             "count the keys of",
-            (0..number, 0),
+            (numbers, 0),
             |out, number| resp::command(out, &[b"EXISTS", &name(number)]),
             |_, said, _| {
                 there += number_of(&said)?;
@@ -289,14 +346,6 @@ impl Server {
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<(), WorkError> {
         self.remove()?;
-        let taken = self.there(keys.number)?;
-        if taken > 0 {
-            let first = String::from_utf8_lossy(&name(0)).into_owned();
-            return Err(self.refused(&format!(
-                "{taken} of its keys have names like `{first}`, are none of kurabe's, and stay as they are\n\
-                 hint: name another database, by its number behind the last `/` of the address"
-            )));
-        }
         let making = Note {
             keys,
             is_whole: false,
@@ -373,22 +422,40 @@ impl Server {
         self.all()
     }
 
-    /// Whether these keys hold what was written last, and nothing else; the first that does not.
+    /// Whether these keys hold what was written last, and nothing else; the first that does not. One that is gone does
+    /// only where keys `may_be_gone`.
     pub(super) fn first_unwritten(
         &mut self,
         numbers: &[u64],
         (values, letter): (&Values, u8),
+        may_be_gone: bool,
     ) -> Result<Option<u64>, WorkError> {
         for number in numbers {
-            let value = self.ask("read keys of", |wire| {
+            let (kind, value) = self.ask("read keys of", |wire| {
                 let said = wire.ask(&[b"GET", &name(*number)])?;
-                Ok(wire.body(&said).to_vec())
+                Ok((said.kind, wire.body(&said).to_vec()))
             })?;
+            if may_be_gone && kind == Kind::Nothing {
+                continue;
+            }
             if value.first() != Some(&letter) || !values.holds(&value, *number) {
                 return Ok(Some(*number));
             }
         }
         Ok(None)
+    }
+
+    /// Keys that the server has deleted by itself since the look at the beginning, to keep within its memory.
+    pub(super) fn evicted(&mut self) -> Result<u64, WorkError> {
+        let now = self.tried("look at", Info::ask)?;
+        let so_far = |info: &Option<Info>| info.as_ref().map_or(0, Info::evicted);
+        let evicted = so_far(&now).saturating_sub(so_far(&self.info));
+        // Without it nobody would know whose the others are.
+        if let (1.., Some(note), Marker::Nothing) = (evicted, self.note, self.marker()?) {
+            self.note = None;
+            self.mark(note)?;
+        }
+        Ok(evicted)
     }
 
     /// A connection of a client.
@@ -402,7 +469,11 @@ impl Server {
         let mut told = self.ask("ask for the settings of", |wire| {
             facts::Facts::ask(wire, info.as_ref())
         })?;
-        told.notes.extend(self.wire.line.note());
+        let has_password = self.named.secret.is_some();
+        let is_safe = self.is_here() || self.wire.line.is_encrypted();
+        let clear = facts::in_the_clear(has_password, is_safe);
+        told.notes
+            .extend(self.wire.line.note().into_iter().chain(clear));
         Ok(told)
     }
 
@@ -439,18 +510,18 @@ impl Server {
     }
 }
 
-/// Whether a list of connections has one of our name in this database that was there before this one.
-fn is_there_before(list: &str, own: u64, database: &str) -> bool {
-    list.lines().any(|line| {
+/// Of the other connections of our name in this database, the one that was made first.
+fn first_other(list: &str, own: u64, database: &str) -> Option<u64> {
+    let others = list.lines().filter_map(|line| {
         let field = |name: &str| {
             let mut fields = line.split(' ').filter_map(|field| field.split_once('='));
             fields.find(|(key, _)| *key == name).map(|(_, value)| value)
         };
-        let id = field("id").and_then(|id| id.parse::<u64>().ok());
-        field("name") == Some(CONNECTION)
-            && field("db") == Some(database)
-            && id.is_some_and(|id| id < own)
-    })
+        let id = field("id")?.parse::<u64>().ok()?;
+        let is_one = field("name") == Some(CONNECTION) && field("db") == Some(database);
+        (is_one && id != own).then_some(id)
+    });
+    others.min()
 }
 
 #[cfg(test)]
@@ -466,7 +537,11 @@ mod tests {
             },
             is_whole: false,
         });
-        let check = |marker: Marker, others: u64, allows: bool, words: Option<&str>| {
+        let check = |marker: Marker, all: u64, allows: bool, words: Option<&str>| {
+            let others = Others {
+                all,
+                called_like_ours: 0,
+            };
             let why = refusal(marker, others, allows);
             match words {
                 None => assert_eq!(why, None),
@@ -483,18 +558,35 @@ mod tests {
         check(ours, 7, false, Some("holds 7 keys of others"));
         check(Marker::Nothing, 1, true, None);
         check(ours, 7, true, None);
+        // What would be in our way is refused whatever is allowed, and nobody is told to allow it.
+        for allows in [false, true] {
+            let others = Others {
+                all: 7,
+                called_like_ours: 2,
+            };
+            let why = refusal(Marker::Nothing, others, allows).unwrap();
+            assert!(
+                why.starts_with("2 of its keys") && !why.contains("--db-allow"),
+                "{why}"
+            );
+        }
     }
 
     #[test]
-    fn of_several_connections_of_our_name_the_first_stays() {
+    fn of_several_connections_of_our_name_the_first_is_found() {
         let list = "id=3 addr=127.0.0.1:1 name= db=0 cmd=get\n\
                     id=5 addr=127.0.0.1:2 name=kurabe db=0 cmd=get\n\
                     id=7 addr=127.0.0.1:3 name=kurabe db=1 cmd=client\n\
                     id=9 addr=127.0.0.1:4 name=kurabeX db=2 cmd=client\n";
-        assert!(is_there_before(list, 6, "0"));
-        assert!(!is_there_before(list, 5, "0"), "it is our own");
-        assert!(!is_there_before(list, 6, "1"), "it came later");
-        assert!(!is_there_before(list, 99, "2"), "it is called otherwise");
-        assert!(!is_there_before("", 6, "0"));
+        let list = format!("{list}id=6 name=kurabe db=0\nid=8 name=kurabe-waits db=0\n");
+        assert_eq!(first_other(&list, 9, "0"), Some(5));
+        assert_eq!(
+            first_other(&list, 5, "0"),
+            Some(6),
+            "also one that came later"
+        );
+        assert_eq!(first_other(&list, 7, "1"), None, "it is our own");
+        assert_eq!(first_other(&list, 99, "2"), None, "it is called otherwise");
+        assert_eq!(first_other("", 6, "0"), None);
     }
 }

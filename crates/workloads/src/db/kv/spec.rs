@@ -26,8 +26,9 @@ pub(super) static SPEC: Spec = Spec {
     nature: Nature::Database,
     title: "GET and SET requests to a Redis or Valkey server",
     doc: "One operation is one request: GET of a key, or SET of a key to a value of its length. Keys are chosen evenly \
-          among those that were made before, so that reads find them. Each copy is a thread with a connection of its \
-          own, which sends `pipeline` requests in one write and waits for all replies; every reply is checked.\n\n\
+          among those that were made before, so that reads find them. Each copy is a connection, over which \
+          `pipeline` requests go in one write; the next ones go when all of them are answered, and every reply is \
+          checked. A thread serves one connection, or several where there are more than CPUs.\n\n\
           It needs a server: `--db redis://host:6379/0`, or `--db 'redis:///0?socket=/run/redis/redis.sock'`. The \
           database must be empty or kurabe's own; keys begin with `kurabe:kv:`, a marker tells that they are ours, and \
           nothing else is deleted. Without a pipeline most of the time is the way through two kernels and back, and \

@@ -10,7 +10,7 @@ use engine::secret::Secret;
 use std::time::Duration;
 
 /// A request that takes longer never ends: latencies end at 60 s.
-const REQUEST_MAX: Duration = Duration::from_secs(50);
+pub(super) const REQUEST_MAX: Duration = Duration::from_secs(50);
 
 /// A reply in the buffer of the connection.
 pub(super) type Said = Reply;
@@ -24,21 +24,28 @@ pub(super) struct Wire {
 impl Wire {
     /// Connects, proves who we are, and selects the database.
     pub(super) fn log_in(to: &Address, secret: Option<&Secret>) -> Result<Self, Trouble> {
-        let mut wire = Self::over(Line::connect(to)?.encrypted(to)?);
+        let mut wire = Self::over(Line::connect(to)?);
+        wire.line.encrypt(to)?;
+        match wire.let_in(to, secret) {
+            Ok(()) => Ok(wire),
+            Err(trouble) => Err(wire.line.at_login(Engine::Redis, trouble)),
+        }
+    }
+
+    fn let_in(&mut self, to: &Address, secret: Option<&Secret>) -> Result<(), Trouble> {
         let user = (to.user != REDIS_USER).then_some(to.user.as_bytes());
         let password = secret.map(|secret| secret.reveal().as_bytes());
         let proof = match (user, password) {
-            (Some(user), Some(password)) => wire.ok(&[b"AUTH", user, password]),
-            (None, Some(password)) => wire.ok(&[b"AUTH", password]),
+            (Some(user), Some(password)) => self.ok(&[b"AUTH", user, password]),
+            (None, Some(password)) => self.ok(&[b"AUTH", password]),
             // A user without a password proves it with any, an empty one too.
-            (Some(user), None) => wire.ok(&[b"AUTH", user, b""]),
+            (Some(user), None) => self.ok(&[b"AUTH", user, b""]),
             (None, None) => Ok(()),
         };
         proof.map_err(unquoted)?;
         // Also where it is the first: who is not let in hears of it here, and not in what is measured.
-        wire.ok(&[b"SELECT", to.database.as_bytes()])?;
-        wire.line.wait_at_most(REQUEST_MAX).map_err(Trouble::Io)?;
-        Ok(wire)
+        self.ok(&[b"SELECT", to.database.as_bytes()])?;
+        self.line.wait_at_most(REQUEST_MAX).map_err(Trouble::Io)
     }
 
     pub(super) const fn over(line: Line) -> Self {
@@ -51,16 +58,22 @@ impl Wire {
         self.line.send()
     }
 
-    /// The next reply; waits for it.
+    /// The next reply, where it is there in whole; or how long it is at least.
     #[inline]
+    pub(super) fn there(&mut self) -> Result<Found, Trouble> {
+        let mut found = resp::reply(self.line.there())?;
+        if let Found::Whole(reply) = &mut found {
+            let whole = self.line.take(reply.length);
+            reply.body = whole.start + reply.body.start..whole.start + reply.body.end;
+        }
+        Ok(found)
+    }
+
+    /// The next reply; waits for it.
     pub(super) fn next(&mut self) -> Result<Said, Trouble> {
         loop {
-            match resp::reply(self.line.there())? {
-                Found::Whole(mut reply) => {
-                    let whole = self.line.take(reply.length);
-                    reply.body = whole.start + reply.body.start..whole.start + reply.body.end;
-                    return Ok(reply);
-                }
+            match self.there()? {
+                Found::Whole(said) => return Ok(said),
                 Found::Part(least) => self.line.fill(least)?,
             }
         }

@@ -4,6 +4,7 @@
 //! the same database.
 
 use super::client::{Client, Counts, Setting, Shared};
+use super::clients::Clients;
 use super::keys::{Keys, Values};
 use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
@@ -13,19 +14,21 @@ use crate::db::engines::Engine;
 use crate::db::party::{self, Party};
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
-use engine::recorder::Recorder;
+use engine::recorder::{Latencies, Recorder};
 use engine::workload::{
     BadValue, Body, ErrandKind, Finish, OnStandIn, Place, StandIn, Told, WorkError, Workload,
 };
 use model::ground::{Ground, GroundKind};
 use model::headline::{Headline, Topic};
 use model::host::HostFacts;
+use model::latency::{LAT, quantile};
 use model::named::NamedKind;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -55,6 +58,26 @@ const SETUP: Nanos = Nanos::from_millis(50);
 /// The largest value, and the largest batch of requests and of replies.
 const SIZE_MAX: u64 = 1 << 20;
 const BATCH_MAX: u64 = 16 << 20;
+
+/// What is told of a round whose server deleted keys by itself: the same of each, so that it is told once.
+const EVICTED: &str = "the server reached its maxmemory and deleted keys by itself while a round lasted (evicted_keys \
+                       of INFO grew): reads of those find nothing, and count as misses (`hit_rate`)";
+
+/// A request that takes so long, and so many times the median, has met a server that stood still.
+const STILL_NS: u64 = 200_000_000;
+const STILL_TIMES: u64 = 100;
+
+/// What must be said of a round in which the server seems to have stood still; the same of each.
+fn stood_still(latencies: &BTreeMap<String, Latencies>) -> Option<String> {
+    let pairs = latencies.get(LAT)?.pairs();
+    let &(longest, _) = pairs.last()?;
+    let middle = quantile(&pairs, 0.5)?;
+    (longest >= STILL_NS && longest >= STILL_TIMES * middle).then(|| {
+        "in a round some requests took more than 0.2 s and a hundred times the median: the server, or the way to it, \
+         stood still (`lat_ns_max`)"
+            .to_owned()
+    })
+}
 
 /// What a case without a server is told.
 const NEEDS: &str = "it works on a Redis or Valkey server, which `--db redis://host:6379/0` names";
@@ -222,7 +245,7 @@ impl Workload for Kv {
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<Told, WorkError> {
         let keys = Keys::of(params);
-        let mut server = open(place)?;
+        let mut server = open(place, keys)?;
         match errand {
             ErrandKind::Make => {
                 server.make(keys, tell)?;
@@ -255,7 +278,7 @@ impl Workload for Kv {
             of,
             letter: Values::letter(place.seed),
         };
-        let mut server = open(place)?;
+        let mut server = open(place, keys)?;
         let all = server.stand_on(keys)?;
         Ok(Box::new(Testing::start(
             params,
@@ -266,17 +289,24 @@ impl Workload for Kv {
     }
 }
 
+/// CPUs that this process may use.
+fn cpus() -> u32 {
+    let cpus = sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len());
+    u32::try_from(cpus).unwrap_or(1).max(1)
+}
+
 /// The server that the test is to work on.
-fn open(place: &Place) -> Result<Server, WorkError> {
+fn open(place: &Place, keys: Keys) -> Result<Server, WorkError> {
     let stand_in = server_of(place.stand_in.as_ref());
     Server::open(
         place,
         stand_in.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?,
+        keys.number,
     )
 }
 
 struct Testing {
-    threads: Threads<Client>,
+    threads: Threads<Clients>,
     counts: Vec<Arc<Counts>>,
     shared: Arc<Shared>,
     setting: Setting,
@@ -292,7 +322,8 @@ struct Testing {
 }
 
 impl Testing {
-    /// Connects the clients and starts a thread for each.
+    /// Connects the clients and starts threads for them: one for each where requests arrive by themselves, so that one
+    /// that is free takes the next, or where there are CPUs for all of them.
     fn start(
         params: &Params,
         setting: Setting,
@@ -306,25 +337,42 @@ impl Testing {
             wrong: OnceLock::new(),
         });
         let shown: Arc<str> = server.shown().into();
-        let wires = (0..copies).map(|_| server.client());
-        let mut wires = wires.collect::<Result<Vec<_>, _>>()?.into_iter();
-        let make = |number: u32| {
-            Client::new(
-                wires.next().expect("there is one for each copy"),
+        let rate = params.count(RATE.name);
+        let queue = (rate > 0).then(|| Queue::random(rate, place.seed));
+        let threads = if rate > 0 { copies } else { copies.min(cpus()) };
+        let mut shares: Vec<Vec<Client>> = (0..threads).map(|_| Vec::new()).collect();
+        for (number, counts) in (0..copies).zip(&counts) {
+            let client = Client::new(
+                server.client()?,
                 Arc::clone(&shown),
                 setting,
                 Arc::clone(&shared),
-                Arc::clone(&counts[number as usize]),
+                Arc::clone(counts),
                 (place.seed, number),
-            )
+            );
+            shares[(number % threads) as usize].push(client);
+        }
+        let shares = shares.into_iter().map(|clients| {
+            Clients::new(clients, (threads < copies).then(|| place.clock()))
+                .map_err(|error| WorkError::failed("wait for", server.shown(), error))
+        });
+        let mut shares = shares.collect::<Result<Vec<_>, _>>()?.into_iter();
+        let make = |_| shares.next().expect("there is one for each thread");
+        // Where a thread has several, each batch is timed where its connection is known.
+        let timing = if threads < copies {
+            Timing::Off
+        } else {
+            Timing::Own
         };
-        let rate = params.count(RATE.name);
-        let queue = (rate > 0).then(|| Queue::random(rate, place.seed));
         let facts = server.facts()?;
         let party = Party::new(server.process(), server.is_here());
         let notes = facts.notes.into_iter().chain(party.note()).collect();
+        let on = Place {
+            copies: threads,
+            ..place.clone()
+        };
         Ok(Self {
-            threads: Threads::start_at(place, make, Timing::Own, |_| queue.clone())?,
+            threads: Threads::start_at(&on, make, timing, |_| queue.clone())?,
             counts,
             shared,
             setting,
@@ -335,6 +383,25 @@ impl Testing {
             began: (0, 0),
             ops: 0,
         })
+    }
+
+    fn clients(&self) -> impl Iterator<Item = &Client> {
+        self.threads.all().flat_map(Clients::all)
+    }
+
+    /// What was recorded, once the threads have ended.
+    fn latencies(&self) -> BTreeMap<String, Latencies> {
+        let mut recorded = self.threads.all().filter_map(Clients::recorded);
+        let Some(first) = recorded.next() else {
+            return self.threads.latencies();
+        };
+        let mut all = first.named();
+        for latencies in recorded.flat_map(Recorder::named) {
+            if let Some(own) = all.get_mut(&latencies.0) {
+                own.absorb(&latencies.1);
+            }
+        }
+        all
     }
 
     /// Reads so far, and those that found no key.
@@ -354,24 +421,26 @@ impl Testing {
         wrong.map_or(error, |what| WorkError::Wrong(what.clone()))
     }
 
-    /// What must hold of the database after a round: no key is gone, none is more, and what was written last is there.
-    fn check(&mut self, misses: u64) -> Result<(), WorkError> {
+    /// What must hold of the database after a round: no key is gone, none is more, and what was written last is there,
+    /// but for keys that the server deleted by itself, of which is told.
+    fn check(&mut self, misses: u64) -> Result<Option<String>, WorkError> {
         let wrong =
             |shown: String, what: String| Err(WorkError::Wrong(format!("`{shown}`: {what}")));
         let shown = self.server.shown();
+        let evicted = self.server.evicted()?;
         let all = self.server.all()?;
-        if all != self.all && !self.server.is_shared() && misses == 0 {
+        if all != self.all && !self.server.is_shared() && misses == 0 && evicted == 0 {
             return wrong(
                 shown,
                 format!("the database holds {all} keys in place of {}", self.all),
             );
         }
-        let mut last: Vec<u64> = self.threads.all().flat_map(Client::last_written).collect();
+        let mut last: Vec<u64> = self.clients().flat_map(Client::last_written).collect();
         last.sort_unstable();
         last.dedup();
         let values = (&self.shared.values, self.setting.letter);
-        match self.server.first_unwritten(&last, values)? {
-            None => Ok(()),
+        match self.server.first_unwritten(&last, values, evicted > 0)? {
+            None => Ok((evicted > 0).then(|| EVICTED.to_owned())),
             Some(number) => wrong(
                 shown,
                 format!("key {number} does not hold what was written last, and acknowledged"),
@@ -401,13 +470,15 @@ impl Body for Testing {
         let (reads, misses) = self.seen();
         let (reads, misses) = (reads - self.began.0, misses - self.began.1);
         self.threads.end().map_err(|error| self.told(error))?;
-        self.check(self.seen().1)?;
+        let evicted = self.check(self.seen().1)?;
         let mut finish = Finish {
-            latencies: self.threads.latencies(),
+            latencies: self.latencies(),
             notes: std::mem::take(&mut self.notes),
             party: self.party.process(),
             ..Finish::default()
         };
+        finish.notes.extend(evicted);
+        finish.notes.extend(stood_still(&finish.latencies));
         finish.notes.extend(self.threads.notes());
         if reads > 0 {
             let hits = approx(reads - misses) / approx(reads);

@@ -44,19 +44,26 @@ pub(super) fn log_in_over(
     address: &Address,
     secret: Option<&Secret>,
 ) -> Result<(Wire, u16), Trouble> {
+    match let_in(&mut wire, address, secret) {
+        Ok(status) => Ok((wire, status)),
+        Err(trouble) => Err(wire.line.at_login(Engine::Mysql, trouble)),
+    }
+}
+
+fn let_in(wire: &mut Wire, address: &Address, secret: Option<&Secret>) -> Result<u16, Trouble> {
     let first = wire.next_body()?;
     if first.first() == Some(&ERROR) {
         return Err(error::told(first));
     }
     let greeting = decode::greeting(first)?;
     let secret = secret.map_or("", Secret::reveal).as_bytes();
-    wire = answer_greeting(wire, &greeting, address, secret)?;
+    answer_greeting(wire, &greeting, address, secret)?;
     loop {
         let packet = wire.next_body()?;
         match packet.first() {
             Some(&OK) => {
                 let status = decode::ended(packet)?.status;
-                return Ok((wire, status));
+                return Ok(status);
             }
             Some(&ERROR) => return Err(error::told(packet)),
             Some(&END) => {
@@ -97,11 +104,11 @@ pub(super) fn log_in_over(
 
 /// Says who we are and what we can do, encrypted where that is asked for.
 fn answer_greeting(
-    mut wire: Wire,
+    wire: &mut Wire,
     greeting: &Greeting,
     address: &Address,
     secret: &[u8],
-) -> Result<Wire, Trouble> {
+) -> Result<(), Trouble> {
     let is_maria = greeting.capabilities & decode::IS_MYSQL == 0;
     let encrypts = address.tls.is_some();
     if encrypts && greeting.capabilities & decode::ENCRYPTION == 0 {
@@ -143,11 +150,11 @@ fn answer_greeting(
         out.put_u32_le(if caches { further } else { 0 });
     };
     if encrypts {
-        begin(&mut wire);
+        begin(wire);
         wire.send()?;
-        wire.line = wire.line.encrypted(address)?;
+        wire.line.encrypt(address)?;
     }
-    begin(&mut wire);
+    begin(wire);
     let out = &mut wire.line.out;
     out.put_slice(address.user.as_bytes());
     out.put_u8(0);
@@ -159,8 +166,7 @@ fn answer_greeting(
         out.put_slice(way.as_bytes());
         out.put_u8(0);
     }
-    wire.send()?;
-    Ok(wire)
+    wire.send()
 }
 
 /// Whether the kernel's word on who asks is all that the server wants.

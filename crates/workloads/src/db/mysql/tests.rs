@@ -270,13 +270,16 @@ fn what_is_no_server_is_an_error_and_no_hang() {
     ] {
         let (done, _) = at(says, Some(PASSWORD));
         assert!(
-            matches!(done, Err(Trouble::Garbage(_))),
+            matches!(&done, Err(Trouble::Stranger { why, .. }) if why.contains("no message of MySQL")),
             "{says:?}: {done:?}"
         );
     }
     for says in [&[Vec::new()][..], &[b"\x50\0\0\0\x0a".to_vec()]] {
         let (done, _) = at(says, None);
-        assert!(matches!(done, Err(Trouble::Ended)), "{says:?}: {done:?}");
+        assert!(
+            matches!(&done, Err(Trouble::Stranger { why, .. }) if why.contains("ended the connection")),
+            "{says:?}: {done:?}"
+        );
     }
 }
 

@@ -30,7 +30,7 @@ fn written(done: std::io::Result<()>) -> Result<(), Trouble> {
 }
 
 /// Asks for encryption, and begins it.
-fn encrypted(mut wire: Wire, address: &Address) -> Result<Wire, Trouble> {
+fn encrypt(wire: &mut Wire, address: &Address) -> Result<(), Trouble> {
     frontend::ssl_request(&mut wire.line.out);
     wire.send()?;
     if wire.line.there().is_empty() {
@@ -42,15 +42,14 @@ fn encrypted(mut wire: Wire, address: &Address) -> Result<Wire, Trouble> {
         b"N" => return Err(TlsTrouble::Absent(address.engine).into()),
         _ => return Err(Garbage.into()),
     }
-    wire.line = wire.line.encrypted(address)?;
-    Ok(wire)
+    wire.line.encrypt(address)
 }
 
 /// Connects and logs in.
 pub(super) fn log_in(address: &Address, secret: Option<&Secret>) -> Result<(Wire, LetIn), Trouble> {
     let mut wire = Wire::connect(address)?;
     if address.tls.is_some() {
-        wire = encrypted(wire, address)?;
+        encrypt(&mut wire, address)?;
     }
     log_in_over(wire, address, secret)
 }
@@ -61,6 +60,13 @@ pub(super) fn log_in_over(
     address: &Address,
     secret: Option<&Secret>,
 ) -> Result<(Wire, LetIn), Trouble> {
+    match let_in(&mut wire, address, secret) {
+        Ok(let_in) => Ok((wire, let_in)),
+        Err(trouble) => Err(wire.line.at_login(Engine::Postgres, trouble)),
+    }
+}
+
+fn let_in(wire: &mut Wire, address: &Address, secret: Option<&Secret>) -> Result<LetIn, Trouble> {
     let settings = [
         ("user", address.user.as_str()),
         ("database", &address.database),
@@ -91,14 +97,14 @@ pub(super) fn log_in_over(
                 } else if kind == 10 {
                     is_proved = false;
                 }
-                answer(&mut wire, &mut exchange, (kind, &rest), address, secret)?;
+                answer(wire, &mut exchange, (kind, &rest), address, secret)?;
             }
             b'K' => {
                 let process = wire.body(&said).first_chunk::<4>().ok_or(Garbage)?;
                 let_in.process = Some(u32::from_be_bytes(*process));
             }
             b'E' => return Err(error::told(wire.body(&said))),
-            b'Z' => return Ok((wire, let_in)),
+            b'Z' => return Ok(let_in),
             b'N' | b'S' | b'v' => {}
             _ => return Err(Garbage.into()),
         }

@@ -8,14 +8,15 @@
 
 use super::facts::fact;
 use super::tls::{self, Tls};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, stranger};
 use crate::db::address::{Address, Host};
+use crate::db::engines::Engine;
 use bytes::BytesMut;
 use model::named::ServerFact;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use sys::names::addresses;
@@ -44,15 +45,19 @@ pub(in crate::db) struct Line {
     socket: Socket,
     /// How long a single read or write may take.
     patience: Duration,
+    /// Whoever reads knows beforehand that there is something to read.
+    is_told: bool,
     /// What is to be written.
     pub(in crate::db) out: BytesMut,
     read: Vec<u8>,
+    /// Being let in ends by then, by the monotonic clock; `None` once it has.
+    let_in_by: Option<u64>,
     /// What was read and not taken.
     begin: usize,
     end: usize,
 }
 
-fn connected(to: &Address) -> Result<Socket, Trouble> {
+fn connected(to: &Address, by: u64) -> Result<Socket, Trouble> {
     let refused = |error| Trouble::Connect(to.engine, error);
     match &to.host {
         Host::Socket(named) => UnixStream::connect(to.engine.socket_at(named, to.port))
@@ -61,7 +66,7 @@ fn connected(to: &Address) -> Result<Socket, Trouble> {
         Host::Name(name) => {
             let mut last = io::ErrorKind::NotFound.into();
             for place in addresses(name, to.port, CONNECT_MAX).map_err(Trouble::Name)? {
-                match TcpStream::connect_timeout(&place, CONNECT_MAX) {
+                match TcpStream::connect_timeout(&place, left(by).ok_or(Trouble::Silent)?) {
                     Ok(stream) => {
                         stream.set_nodelay(true).map_err(refused)?;
                         return Ok(Socket::Tcp(stream));
@@ -86,12 +91,20 @@ fn read_unix(socket: &mut UnixStream, room: &mut [u8], patience: Duration) -> io
     }
 }
 
+/// The time until then, where it is not over.
+fn left(by: u64) -> Option<Duration> {
+    let left = by.saturating_sub(sys::clock::monotonic());
+    (left > 0).then_some(Duration::from_nanos(left))
+}
+
 impl Line {
-    /// Connects, and says nothing yet.
+    /// Connects, and says nothing yet. From here on all of being let in has [`CONNECT_MAX`], also where whoever is
+    /// there says something now and then.
     pub(in crate::db) fn connect(to: &Address) -> Result<Self, Trouble> {
-        let mut line = Self::of(connected(to)?);
-        line.wait_at_most(CONNECT_MAX)
-            .map_err(|error| Trouble::Connect(to.engine, error))?;
+        let most = u64::try_from(CONNECT_MAX.as_nanos()).unwrap_or(u64::MAX);
+        let by = sys::clock::monotonic() + most;
+        let mut line = Self::of(connected(to, by)?);
+        line.let_in_by = Some(by);
         Ok(line)
     }
 
@@ -105,31 +118,45 @@ impl Line {
         Self {
             socket,
             patience: CONNECT_MAX,
+            is_told: false,
             out: BytesMut::with_capacity(4096),
             read: vec![0; READ_BYTES],
+            let_in_by: None,
             begin: 0,
             end: 0,
         }
     }
 
     /// Encrypts from now on, where the address asks for it.
-    pub(in crate::db) fn encrypted(mut self, to: &Address) -> Result<Self, Trouble> {
-        let Some(asked) = &to.tls else {
-            return Ok(self);
+    pub(in crate::db) fn encrypt(&mut self, to: &Address) -> Result<(), Trouble> {
+        let (Some(asked), Socket::Tcp(socket)) = (&to.tls, &self.socket) else {
+            return Ok(());
         };
         // What came already was not encrypted, and would be taken for what is.
         if self.begin != self.end {
             return Err(Trouble::Garbage(to.engine));
         }
-        self.socket = match self.socket {
-            Socket::Tcp(socket) => Socket::Tls(Box::new(tls::open(socket, to, asked)?)),
-            other => other,
-        };
-        Ok(self)
+        let within = self.let_in_by.map_or(Some(CONNECT_MAX), left);
+        let within = within.ok_or(Trouble::Silent)?;
+        let socket = socket.try_clone().map_err(Trouble::Io)?;
+        self.socket = Socket::Tls(Box::new(tls::open(socket, (to, asked), within)?));
+        Ok(())
     }
 
-    /// How long a single read or write may take from now on.
+    /// We are let in: how long a single read or write may take from now on.
     pub(in crate::db) fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        self.let_in_by = None;
+        self.time_out(time)
+    }
+
+    /// What is left of the time for being let in is what the next read or write has.
+    #[cold]
+    fn hurry(&mut self, by: u64) -> Result<(), Trouble> {
+        self.time_out(left(by).ok_or(Trouble::Silent)?)
+            .map_err(Trouble::Io)
+    }
+
+    fn time_out(&mut self, time: Duration) -> io::Result<()> {
         self.patience = time;
         let time = Some(time);
         if let Socket::Unix(socket) = &self.socket {
@@ -147,6 +174,28 @@ impl Line {
             Socket::Tcp(socket) => Some(socket),
             Socket::Tls(tls) => Some(&tls.socket),
             Socket::Unix(_) => None,
+        }
+    }
+
+    /// From now on it is read only when [`Self::socket`] was told to have something, or [`Self::holds_more`].
+    pub(in crate::db) fn is_told(&mut self) {
+        self.is_told = true;
+    }
+
+    /// Whether more was decrypted than was read, of which the socket says nothing.
+    pub(in crate::db) const fn holds_more(&self) -> bool {
+        match &self.socket {
+            Socket::Tls(tls) => tls.holds_more(),
+            Socket::Tcp(_) | Socket::Unix(_) => false,
+        }
+    }
+
+    /// The socket, for waiting for several.
+    pub(in crate::db) fn socket(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Tcp(socket) => socket.as_fd(),
+            Socket::Unix(socket) => socket.as_fd(),
+            Socket::Tls(tls) => tls.socket.as_fd(),
         }
     }
 
@@ -190,6 +239,9 @@ impl Line {
     /// Writes what has been put into [`Self::out`].
     #[inline]
     pub(in crate::db) fn send(&mut self) -> Result<(), Trouble> {
+        if let Some(by) = self.let_in_by {
+            self.hurry(by)?;
+        }
         let sent = match &mut self.socket {
             Socket::Tcp(socket) => socket.write_all(&self.out),
             Socket::Unix(socket) => socket.write_all(&self.out),
@@ -234,10 +286,14 @@ impl Line {
         if length > self.read.len() {
             self.read.resize(length, 0);
         }
+        if let Some(by) = self.let_in_by {
+            self.hurry(by)?;
+        }
         let room = &mut self.read[self.end..];
         let read = loop {
             let read = match &mut self.socket {
                 Socket::Tcp(socket) => socket.read(room),
+                Socket::Unix(socket) if self.is_told => socket.read(room),
                 Socket::Unix(socket) => read_unix(socket, room, self.patience),
                 Socket::Tls(tls) => break tls.read(room)?,
             };
@@ -253,6 +309,12 @@ impl Line {
         Ok(())
     }
 
+    /// What went wrong while we were to be let in, with who answers there as far as it shows.
+    pub(in crate::db) fn at_login(&self, engine: Engine, trouble: Trouble) -> Trouble {
+        // What was said first still stands there.
+        stranger(engine, trouble, &self.read[..self.end])
+    }
+
     /// What the buffer takes.
     #[cfg(any(test, fuzzing))]
     pub(in crate::db) const fn capacity(&self) -> usize {
@@ -263,7 +325,6 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::engines::Engine;
 
     #[test]
     fn what_is_no_host_is_told_before_anybody_is_asked() {
@@ -275,7 +336,7 @@ mod tests {
             database: "shop".to_owned(),
             tls: None,
         };
-        let why = connected(&to).unwrap_err();
+        let why = connected(&to, u64::MAX).unwrap_err();
         assert!(why.is_lasting(), "{why}");
         let why = why.to_string();
         assert!(
@@ -290,5 +351,34 @@ mod tests {
         let mut line = Line::over(ours);
         line.wait_at_most(Duration::from_millis(20)).unwrap();
         assert!(matches!(line.fill(5), Err(Trouble::Silent)));
+    }
+
+    #[test]
+    fn being_let_in_has_one_deadline_however_often_somebody_says_something() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut line = Line::over(ours);
+        let begun = sys::clock::monotonic();
+        line.let_in_by = Some(begun + 200_000_000);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while theirs.write_all(b"a").is_ok() {
+                    sys::clock::sleep(20_000_000);
+                }
+            });
+            let why = loop {
+                if let Err(why) = line.fill(1) {
+                    break why;
+                }
+                line.take(line.there().len());
+            };
+            assert!(matches!(why, Trouble::Silent), "{why}");
+            let taken = sys::clock::monotonic() - begun;
+            assert!((150_000_000..2_000_000_000).contains(&taken), "{taken}");
+            assert!(matches!(line.send(), Err(Trouble::Silent)));
+            // Once we are in, each read has its own time.
+            line.wait_at_most(Duration::from_secs(5)).unwrap();
+            line.fill(1).unwrap();
+            drop(line);
+        });
     }
 }

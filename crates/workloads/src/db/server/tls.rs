@@ -83,13 +83,8 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Shakes hands over a socket that is connected, within the time of a login.
-pub(super) fn open(socket: TcpStream, to: &Address, asked: &Encryption) -> Result<Tls, Trouble> {
-    open_within(socket, (to, asked), CONNECT_MAX)
-}
-
-/// The same within this time, however the server drips.
-pub(super) fn open_within(
+/// Shakes hands over a socket that is connected, within this time, however the server drips.
+pub(super) fn open(
     socket: TcpStream,
     (to, asked): (&Address, &Encryption),
     within: Duration,
@@ -195,7 +190,7 @@ impl Tls {
     /// Fetches what was decrypted; 0 where the server has ended the connection.
     pub(super) fn read(&mut self, room: &mut [u8]) -> Result<usize, Trouble> {
         loop {
-            if self.taken < self.plain.len() {
+            if self.holds_more() {
                 let rest = &self.plain[self.taken..];
                 let fetched = rest.len().min(room.len());
                 room[..fetched].copy_from_slice(&rest[..fetched]);
@@ -227,6 +222,11 @@ impl Tls {
                 State::Blocked | State::Ended => return Err(Trouble::Ended),
             }
         }
+    }
+
+    /// Whether more was decrypted than was fetched.
+    pub(super) const fn holds_more(&self) -> bool {
+        self.taken < self.plain.len()
     }
 
     /// Reads what the server sent next.

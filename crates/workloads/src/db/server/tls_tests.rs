@@ -1,7 +1,7 @@
 //! Encryption with a server of the test's own, which has a certificate for `localhost`, and with those who speak none.
 //! Real servers are in the tests of the binary.
 
-use super::tls::{Tls, open_within};
+use super::tls::{Tls, open};
 use super::trouble::Trouble;
 use super::trust::{Verifier, roots, told};
 use crate::db::address::{Address, Host};
@@ -72,7 +72,7 @@ fn between<T>(
         scope.spawn(move || server(listener.accept().unwrap().0));
         let socket = TcpStream::connect(place).unwrap();
         let to = address(Engine::Postgres, "localhost", place.port(), tls.clone());
-        open_within(socket, (&to, &tls), within).map(client)
+        open(socket, (&to, &tls), within).map(client)
     })
 }
 

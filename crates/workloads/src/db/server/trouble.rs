@@ -25,10 +25,21 @@ pub(in crate::db) enum Trouble {
     Ended,
     /// It is another program, or a broken one.
     #[error(
-        "what the server answered is no message of {product}\nhint: look whether another program listens there",
-        product = .0.products()
+        "{words}\nhint: look whether another program listens there",
+        words = no_message(*.0)
     )]
     Garbage(Engine),
+    /// Who answers while we are to be let in may be somebody else.
+    #[error(
+        "{why}\nhint: look whether {product} listens there, or another program{kind}",
+        product = .engine.products(),
+        kind = .kind.map(|kind| format!(": what it says is what {kind} says")).unwrap_or_default()
+    )]
+    Stranger {
+        engine: Engine,
+        why: String,
+        kind: Option<&'static str>,
+    },
     /// It asks for a way of login that is not there.
     #[error("the server asks for a way of login that kurabe does not know ({1}): it knows {known}", known = logins(*.0))]
     Login(Engine, String),
@@ -87,6 +98,42 @@ impl Trouble {
     }
 }
 
+fn no_message(engine: Engine) -> String {
+    format!(
+        "what the server answered is no message of {}",
+        engine.products()
+    )
+}
+
+/// What went wrong while a server of this kind was to let us in, where nobody may be there who understands us: with
+/// whoever says first what these bytes are, as far as it shows.
+pub(super) fn stranger(engine: Engine, trouble: Trouble, first: &[u8]) -> Trouble {
+    let why = match trouble {
+        Trouble::Garbage(_) => no_message(engine),
+        Trouble::Silent | Trouble::Ended => trouble.to_string(),
+        other => return other,
+    };
+    let kind = speaker(first).filter(|kind| *kind != engine.products());
+    Trouble::Stranger { engine, why, kind }
+}
+
+/// Who begins so. Sources: RFC 4253 (4.2), RFC 9112, RFC 8446 (5.1), RFC 5321; the protocols' own documentation.
+fn speaker(first: &[u8]) -> Option<&'static str> {
+    match first {
+        [b'S', b'S', b'H', b'-', ..] => Some("an SSH server"),
+        [b'H', b'T', b'T', b'P', b'/', ..] => Some("a web server"),
+        [b'2', b'2', b'0', b' ' | b'-', ..] => Some("a mail or FTP server"),
+        // An alert.
+        [21, 3, ..] => Some("a server that wants TLS"),
+        // The first packet: version 10 of the protocol, or an error.
+        [_, _, 0, 0, 10 | 255, ..] => Some(Engine::Mysql.products()),
+        // An error, or a demand for a login, of a short length.
+        [b'E' | b'R', 0, 0, _, _, ..] => Some(Engine::Postgres.products()),
+        [b'-', b'A'..=b'Z', b'A'..=b'Z', ..] => Some(Engine::Redis.products()),
+        _ => None,
+    }
+}
+
 /// The words of a server, such as may be shown: in one line and not endless.
 pub(in crate::db) fn shown(message: &[u8]) -> String {
     let text = String::from_utf8_lossy(message);
@@ -116,5 +163,52 @@ const fn logins(engine: Engine) -> &'static str {
             "mysql_native_password, caching_sha2_password, and unix_socket of who runs kurabe"
         }
         Engine::Redis => "AUTH",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_another_one_is_named_by_what_it_says_first() {
+        let check = |first: &[u8], words: &str| {
+            let why = stranger(Engine::Redis, Trouble::Garbage(Engine::Redis), first);
+            let why = why.to_string();
+            assert!(why.starts_with("what the server answered is no message of Redis/Valkey\n"));
+            assert!(why.ends_with(words), "{why}");
+            assert_eq!(why.lines().count(), 2);
+        };
+        check(b"SSH-2.0-OpenSSH_9.2p1\r\n", "what an SSH server says");
+        check(b"HTTP/1.1 400 Bad Request\r\n", "what a web server says");
+        check(b"220 mail.example ESMTP", "what a mail or FTP server says");
+        check(
+            &[21, 3, 1, 0, 2, 2, 40],
+            "what a server that wants TLS says",
+        );
+        check(b"\x4a\0\0\0\x0a11.4.2-MariaDB", "what MySQL/MariaDB says");
+        check(b"E\0\0\0\x85SFATAL\0VFATAL\0", "what PostgreSQL says");
+        // Of the kind itself nobody says that it is another one.
+        check(
+            b"-NOAUTH Authentication required.\r\n",
+            "or another program",
+        );
+        check(b"what is that", "or another program");
+        check(b"", "or another program");
+    }
+
+    #[test]
+    fn only_what_may_be_another_one_is_said_to_be() {
+        let silent = stranger(Engine::Mysql, Trouble::Silent, b"");
+        let silent = silent.to_string();
+        assert!(
+            silent.starts_with(
+                "the server did not answer in time\nhint: look whether MySQL/MariaDB listens"
+            ),
+            "{silent}"
+        );
+        let proof = Trouble::NoPassword(Engine::Postgres);
+        let same = stranger(Engine::Postgres, proof, b"R\0\0\0\x08");
+        assert!(matches!(same, Trouble::NoPassword(_)), "{same}");
     }
 }

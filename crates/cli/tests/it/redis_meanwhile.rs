@@ -1,0 +1,75 @@
+//! What happens to a Redis server while a round lasts, and what the figures say of it.
+
+use crate::bed::{Bed, Done, eventually};
+use crate::redis::{Figures, Server, says};
+
+/// A round of `db.kv-get` of three seconds, and what is done once it is under way.
+fn meanwhile(server: &Server, bed: &Bed, sets: &[&str], does: impl FnOnce()) -> (Done, Figures) {
+    let url = server.loopback();
+    let mut args = vec!["run", "db.kv-get", "--passes", "1", "--json", "--db", &url];
+    args.extend(["--set", "db.*.time=3s", "--copies", "8"]);
+    for set in sets {
+        args.extend(["--set", set]);
+    }
+    let child = bed.start(&args);
+    // More than the requests of the warm-up.
+    eventually(60, || {
+        let stats = server.ask(&["INFO", "commandstats"]);
+        let calls = stats
+            .lines()
+            .find_map(|line| line.strip_prefix("cmdstat_get:calls="));
+        let calls = calls.and_then(|calls| calls.split(',').next());
+        calls.is_some_and(|calls| calls.parse::<u64>().unwrap() > 2000)
+    });
+    does();
+    let done: Done = child.wait_with_output().unwrap().into();
+    let done = done.code(0);
+    let figures = Figures::of(&serde_json::from_str(&done.out).unwrap());
+    (done, figures)
+}
+
+#[test]
+fn a_server_that_stands_still_shows_in_latencies_from_the_arrival() {
+    let Some(server) = Server::start("a_server_that_stands_still_shows", &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let sets = ["db.*.rate=2000", "db.*.keys=1000"];
+    let (done, figures) = meanwhile(&server, &bed, &sets, || {
+        server.signal("-STOP");
+        sys::clock::sleep(600_000_000);
+        server.signal("-CONT");
+    });
+    let of = |name: &str| figures.all(&format!("db.kv-get@8:{name}"))[0];
+    // Whoever arrives x later waits for the rest: a share q of all waits longer than 0.6 s - q times the 3 s.
+    let p99 = of("lat_ns_p99") / 1e9;
+    assert!((0.5..0.65).contains(&p99), "{p99}");
+    let mean = of("lat_ns_mean") / 1e9;
+    assert!(
+        (0.045..0.09).contains(&mean),
+        "half of 0.6 s for a fifth of all: {mean}"
+    );
+    assert!(of("lag_ns_max") / 1e9 > 0.5 && of("late_ns_mean") < 5e6);
+    says(&done, &["stood still"]);
+}
+
+#[test]
+fn keys_that_the_server_deletes_by_itself_are_misses_and_said_to_be() {
+    let policy = ["--maxmemory-policy", "allkeys-lru"];
+    let Some(server) = Server::start("keys_that_the_server_deletes", &policy) else {
+        return;
+    };
+    let bed = Bed::new();
+    let sets = ["db.*.keys=20000", "db.*.data_size=200"];
+    let (done, figures) = meanwhile(&server, &bed, &sets, || {
+        server.ask(&["CONFIG", "SET", "maxmemory", "4mb"]);
+    });
+    let hits = figures.all("db.kv-get@8:hit_rate")[0];
+    assert!((0.05..0.95).contains(&hits), "{hits}");
+    says(&done, &["deleted keys by itself", "count as misses"]);
+    assert_eq!(
+        server.ask(&["DBSIZE"]),
+        "0",
+        "the marker is there, and all are deleted"
+    );
+}

@@ -1,0 +1,134 @@
+//! Which of several sockets have something to read: one call for all of them, and one for as many as there are.
+#![expect(unsafe_code, reason = "std has no epoll")]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// So many are told by one call.
+const TOLD_MAX: usize = 64;
+
+/// Sockets that are waited for together, by their places. Source: epoll(7), level-triggered.
+#[derive(Debug)]
+pub struct Ready {
+    epoll: OwnedFd,
+    told: [libc::epoll_event; TOLD_MAX],
+    /// Those that were told and not handed out.
+    begin: usize,
+    end: usize,
+}
+
+impl Ready {
+    /// Of these sockets.
+    pub fn new<'a>(sockets: impl IntoIterator<Item = BorrowedFd<'a>>) -> io::Result<Self> {
+        // SAFETY: it takes a number and returns one.
+        let made = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if made < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it was just opened, and nobody else knows it.
+        let epoll = unsafe { OwnedFd::from_raw_fd(made) };
+        for (socket, place) in sockets.into_iter().zip(0..) {
+            add(epoll.as_fd(), socket, place)?;
+        }
+        Ok(Self {
+            epoll,
+            told: [libc::epoll_event { events: 0, u64: 0 }; TOLD_MAX],
+            begin: 0,
+            end: 0,
+        })
+    }
+
+    /// The place of one that has something to read, its end too, or an error; `None` where none has for so long. Each
+    /// comes again in its turn, also where more was there than was read.
+    #[inline]
+    pub fn next(&mut self, at_most: Duration) -> io::Result<Option<usize>> {
+        if self.begin == self.end {
+            self.ask(at_most)?;
+        }
+        if self.begin == self.end {
+            return Ok(None);
+        }
+        let place = self.told[self.begin].u64;
+        self.begin += 1;
+        Ok(usize::try_from(place).ok())
+    }
+
+    fn ask(&mut self, at_most: Duration) -> io::Result<()> {
+        let millis = libc::c_int::try_from(at_most.as_millis()).unwrap_or(libc::c_int::MAX);
+        let room = libc::c_int::try_from(TOLD_MAX).unwrap_or(libc::c_int::MAX);
+        loop {
+            // SAFETY: `told` has room for so many.
+            let found = unsafe {
+                libc::epoll_wait(self.epoll.as_raw_fd(), self.told.as_mut_ptr(), room, millis)
+            };
+            if let Ok(found) = usize::try_from(found) {
+                (self.begin, self.end) = (0, found);
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}
+
+fn add(epoll: BorrowedFd<'_>, socket: BorrowedFd<'_>, place: u64) -> io::Result<()> {
+    let mut event = libc::epoll_event {
+        events: libc::EPOLLIN.cast_unsigned(),
+        u64: place,
+    };
+    // SAFETY: `event` is valid to read, and both are open.
+    let done = unsafe {
+        libc::epoll_ctl(
+            epoll.as_raw_fd(),
+            libc::EPOLL_CTL_ADD,
+            socket.as_raw_fd(),
+            &raw mut event,
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn whoever_has_something_to_read_is_told_until_it_is_read() {
+        let (mut ours, mut theirs): (Vec<_>, Vec<_>) =
+            (0..100).map(|_| UnixStream::pair().unwrap()).unzip();
+        let mut ready = Ready::new(ours.iter().map(AsFd::as_fd)).unwrap();
+        let short = Duration::from_millis(20);
+        assert_eq!(ready.next(short).unwrap(), None);
+        for other in &mut theirs {
+            other.write_all(b"ab").unwrap();
+        }
+        // More than one call tells.
+        for _ in 0..2 {
+            let mut told = Vec::new();
+            for _ in 0..100 {
+                let place = ready.next(short).unwrap().unwrap();
+                ours[place].read_exact(&mut [0]).unwrap();
+                told.push(place);
+            }
+            told.sort_unstable();
+            told.dedup();
+            assert_eq!(told.len(), 100, "each once in its turn");
+        }
+        assert_eq!(ready.next(short).unwrap(), None);
+        drop(theirs.swap_remove(7));
+        assert_eq!(
+            ready.next(short).unwrap(),
+            Some(7),
+            "an end is something to read"
+        );
+    }
+}
