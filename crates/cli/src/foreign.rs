@@ -7,7 +7,9 @@ use dialects::figures::line::plain;
 use dialects::figures::run::{Source, of_rounds, of_text};
 use dialects::figures::{Figure, Figures, Found, LeftOut, Ours, READERS, Reader};
 use dialects::printable::said;
+use engine::workload::StandIn;
 use model::bounds;
+use model::named::NamedKind;
 use model::order::Order as _;
 use model::params::Params;
 use model::plan::{CaseId, PlannedCase};
@@ -327,5 +329,13 @@ fn own(ours: &Ours, copies: u32) -> Option<PlannedCase> {
     let mut case = engine::resolve::planned_case(workload, id, test.title, &params);
     let own = Params::resolve(workload.spec(), test.params.iter().copied());
     case.in_place_of = params.differing(&own.unwrap_or_default());
+    if let Some(server) = ours.server {
+        let stand_in = StandIn {
+            path: server.into(),
+            kind: NamedKind::Server,
+        };
+        let there = workload.on_stand_in(&params, &stand_in).ok().flatten()?;
+        engine::resolve::put_on(&mut case, &there);
+    }
     Some(case)
 }

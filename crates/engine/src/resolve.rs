@@ -438,7 +438,7 @@ fn planned(
 }
 
 /// The case as it is on what stands in for what it would make itself.
-fn put_on(case: &mut PlannedCase, on: &OnStandIn) {
+pub fn put_on(case: &mut PlannedCase, on: &OnStandIn) {
     let (pictures, metrics) = split(&on.metrics);
     case.title.clone_from(&on.title);
     case.headline.clone_from(&on.headline);

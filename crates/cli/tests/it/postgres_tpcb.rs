@@ -45,7 +45,7 @@ fn tables_and_statements_are_those_of_pgbench() {
             .args(["-i", "-q", "-F", "90"]),
     );
     let theirs = server.ask("theirs", SHAPE);
-    well(
+    let printed = well(
         server
             .program("pgbench", "theirs")
             .args(["-n", "-M", "prepared", "-T", "1"]),
@@ -75,6 +75,29 @@ fn tables_and_statements_are_those_of_pgbench() {
         assert!(all.contains("`pgbench_accounts` is there"), "{all}");
     }
     assert_eq!(server.ask("theirs", history), before);
+    // What it printed is a figure of the same test.
+    std::fs::write(bed.path().join("theirs.txt"), &printed).unwrap();
+    bed.run(&short(&url, &["--label", "ours"])).code(0);
+    bed.run(&["compare", "./theirs.txt", "ours"])
+        .code(4)
+        .out_says(&["measured otherwise: time 1s and 500ms"]);
+    bed.run(&short(
+        &url,
+        &["--label", "as-long", "--set", "db.tpcb.time=1s"],
+    ))
+    .code(0);
+    bed.run(&["compare", "./theirs.txt", "as-long"])
+        .code(4)
+        .out_says(&["db.tpcb@1 ops/s", "lat_ns_mean"]);
+    std::fs::write(
+        bed.path().join("simple.txt"),
+        printed.replace("prepared", "simple"),
+    )
+    .unwrap();
+    bed.run(&["import", "simple.txt"]).code(0).err_has(&[
+        "the comparison with kurabe's `db.tpcb`",
+        "query mode simple",
+    ]);
 }
 
 #[test]

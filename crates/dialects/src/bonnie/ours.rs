@@ -49,7 +49,11 @@ pub(super) fn of_phase(report: &Report, moves: Moves) -> Option<Ours> {
 
 fn ours(test: &'static str, set: Vec<(&'static str, String)>) -> Ours {
     let test = Cow::Borrowed(test);
-    Ours { test, set }
+    Ours {
+        test,
+        set,
+        server: None,
+    }
 }
 
 /// The figures of a phase under the names that our test has for them.

@@ -322,6 +322,7 @@ fn ours(version: Option<&str>, params: &BTreeMap<String, String>, copies: u32) -
             ("load", CLIENT_TXT.to_owned()),
             ("time", format!("{measured}s")),
         ],
+        server: None,
     })
 }
 

@@ -95,6 +95,8 @@ pub struct Ours {
     pub test: Cow<'static, str>,
     /// Parameters and their values.
     pub set: Vec<(&'static str, String)>,
+    /// How the address of a server begins, as behind `--db`, where the test was on one.
+    pub server: Option<&'static str>,
 }
 
 /// What a reader found in a text.

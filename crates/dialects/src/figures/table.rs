@@ -225,6 +225,7 @@ fn figure<'a>(
         ours: by.is_empty().then(|| Ours {
             test: Cow::Owned(test.to_owned()),
             set: Vec::new(),
+            server: None,
         }),
     })
 }

@@ -197,6 +197,7 @@ fn ours(array_mib: f64, block: u64) -> Ours {
     Ours {
         test: "memory.mbw-mcblock".into(),
         set,
+        server: None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! left out: the first by name, the second because it is no figure of the test.
 
 use crate::figures::line::{amount, keyed, lines};
-use crate::figures::{Figure, Figures, Found, LeftOut, Reader};
+use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
 use crate::printable::said;
 use model::order::Order as _;
 use model::spec::{Better, MetricClass, Nature};
@@ -78,6 +78,8 @@ struct Output {
     clients: Option<u32>,
     params: BTreeMap<String, String>,
     values: Vec<Figure>,
+    /// For how long it measured, as printed: the figures of another time compare with it all the same.
+    duration: Option<String>,
     /// The line at which the figures of single scripts begin.
     scripts: Option<usize>,
 }
@@ -119,6 +121,7 @@ impl Reading {
                 clients: None,
                 params: BTreeMap::new(),
                 values: Vec::new(),
+                duration: None,
                 scripts: None,
             });
         } else if let Some(output) = &mut self.open
@@ -167,6 +170,13 @@ impl Reading {
                 .params
                 .insert("script".to_owned(), output.script.clone());
         }
+        let ours = (name == "tpcb-like").then(|| output.ours());
+        if let Some(Err(why)) = &ours {
+            leave_out(
+                output.line,
+                &format!("the comparison with kurabe's `{TEST}`: {why}"),
+            );
+        }
         self.found.figures.push(Figures {
             cut_short: None,
             output: self.outputs,
@@ -178,13 +188,56 @@ impl Reading {
             nature: Nature::Database,
             params: output.params,
             values: output.values,
-            ours: None,
+            ours: ours.and_then(Result::ok),
         });
         self.outputs += 1;
     }
 }
 
+/// kurabe's test of the same transaction.
+const TEST: &str = "db.tpcb";
+
 impl Output {
+    /// kurabe's own test of the same definition, or why it is none. Of the tables an output says the scale alone: that
+    /// they were made by `pgbench -i` as they are by default nobody can see.
+    fn ours(&self) -> Result<Ours, String> {
+        let param = |name: &str| self.params.get(name).map(String::as_str);
+        let is_whole = |text: &&str| text.parse::<u32>().is_ok();
+        let Some(scale) = param("scaling factor").filter(is_whole) else {
+            return Err("its scaling factor is not told".to_owned());
+        };
+        match param("query mode") {
+            Some("prepared") => {}
+            Some(mode) => {
+                return Err(format!(
+                    "its statements are prepared, and these were sent in query mode {mode}"
+                ));
+            }
+            None => return Err("the query mode is not told".to_owned()),
+        }
+        if param("rate limit").is_some() {
+            return Err("transactions arrived at a rate, which is not told".to_owned());
+        }
+        for name in ["latency limit", "partition method"] {
+            if let Some(value) = param(name) {
+                return Err(format!("it has no {name} ({value})"));
+            }
+        }
+        let Some(time) = self.duration.as_deref().filter(is_whole) else {
+            return Err(
+                "it measures for a time (`-T`), and not a number of transactions".to_owned(),
+            );
+        };
+        if self.values.iter().all(|figure| figure.quantity != "tps") {
+            return Err("it stays connected from one transaction to the next".to_owned());
+        }
+        Ok(Ours {
+            test: TEST.into(),
+            set: vec![("scale", scale.to_owned()), ("time", format!("{time}s"))],
+            server: Some("postgres://"),
+        })
+    }
+
     /// Takes a line; false where it has a known key and no number.
     fn keyed(&mut self, key: &str, value: &str) -> bool {
         if key == "number of clients" {
@@ -192,6 +245,8 @@ impl Output {
             self.clients = self.clients.or(clients);
         } else if PARAMS.contains(&key) {
             self.param(key, value);
+        } else if key == "duration" {
+            self.duration = value.strip_suffix(" s").map(str::to_owned);
         } else if let Some(&(_, quantity, class)) = TIMES.iter().find(|(known, ..)| *known == key) {
             let Some((ms, "ms")) = amount(value) else {
                 return false;

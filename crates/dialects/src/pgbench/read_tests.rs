@@ -89,7 +89,7 @@ fn versions_14_and_later_are_read() {
             .iter()
             .all(|one| one.version.as_deref() == Some("16.2") && one.ours.is_none())
     );
-    assert_eq!(found.left_out.len(), 1, "{:?}", found.left_out);
+    assert_eq!(found.left_out.len(), 2, "{:?}", found.left_out);
 }
 
 #[test]
@@ -212,8 +212,62 @@ fn a_figure_that_is_no_number_is_named() {
         .collect();
     let rate = "no number: tps = nan (excluding connections establishing)";
     assert_eq!(
-        left,
+        left[..2],
         [(9, "no number: latency average = 24,301 ms"), (11, rate)]
+    );
+    assert!(left[2].1.contains("query mode simple"), "{left:?}");
+}
+
+#[test]
+fn prepared_transactions_of_the_built_in_script_are_kurabes_test() {
+    let first = NEW.split_inclusive("connection time)\n").next().unwrap();
+    let whole = first.replace("simple", "prepared");
+    let check = |text: &str, expect: Result<&str, &str>| {
+        let found = read(text);
+        let ours = found.figures[0].ours.clone().map(|ours| {
+            assert_eq!(
+                (ours.test.as_ref(), ours.server),
+                (TEST, Some("postgres://"))
+            );
+            let set = ours
+                .set
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            set.collect::<Vec<_>>().join(" ")
+        });
+        let why = found.left_out.first().map(|left| left.what.as_str());
+        match expect {
+            Ok(set) => assert_eq!((ours.as_deref(), why), (Some(set), None)),
+            Err(words) => {
+                assert_eq!(ours, None, "{words}");
+                assert!(why.is_some_and(|why| why.contains(words)), "{why:?}");
+            }
+        }
+    };
+    check(&whole, Ok("scale=50 time=60s"));
+    let other = |from: &str, to: &str, words: &str| {
+        assert!(whole.contains(from), "{from}");
+        check(&whole.replace(from, to), Err(words));
+    };
+    other("prepared", "extended", "query mode extended");
+    other("scaling factor: 50\n", "", "scaling factor is not told");
+    other("query mode: prepared\n", "", "query mode is not told");
+    other(
+        "duration: 60 s",
+        "number of transactions per client: 10",
+        "`-T`",
+    );
+    let late = "rate limit schedule lag: avg 0.109 (max 0.776) ms\ninitial connection time =";
+    other("initial connection time =", late, "at a rate");
+    other(
+        "number of clients",
+        "partition method: hash\nnumber of clients",
+        "partition method (hash)",
+    );
+    other(
+        "without initial connection time",
+        "including reconnection times",
+        "stays connected",
     );
 }
 

@@ -55,6 +55,7 @@ impl Output {
                 ),
                 ("time", format!("{seconds}s")),
             ],
+            server: None,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! sysbench: what it printed, as figures.
 
 mod fileio;
+mod oltp;
 mod read;
 mod text;
 

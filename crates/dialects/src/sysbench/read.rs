@@ -182,13 +182,25 @@ impl Reading {
             return self.leave_out(line, format!("no results of sysbench {test} (cut short?)"));
         }
         output.add_params(&test);
+        let ours = if nature == Nature::Database {
+            let ours = output.oltp(&test);
+            if let Err(why) = &ours {
+                self.leave_out(
+                    line,
+                    format!("the comparison with a test of kurabe's: {why}"),
+                );
+            }
+            ours.ok()
+        } else {
+            output.ours(&test)
+        };
         let cut_short = output.cut_short(&test);
         if let Some(what) = cut_short.clone() {
             self.leave_out(line, what);
         }
         self.found.figures.push(Figures {
             output: self.outputs,
-            ours: output.ours(&test),
+            ours,
             version: output.version,
             when: None,
             test: format!("sysbench.{test}"),
@@ -428,22 +440,22 @@ impl Output {
                 for name in DATABASE_OPTIONS {
                     add(name, option(name));
                 }
-                let mix = self.mix();
-                self.params.extend(mix);
+                if let Some([reads, writes, others]) = self.mix() {
+                    let mix = format!("{reads} reads, {writes} writes, {others} others");
+                    self.params
+                        .insert("queries of a transaction".to_owned(), mix);
+                }
             }
         }
     }
 
     /// What one transaction consists of, where it is whole numbers: errors and retries blur it.
-    fn mix(&self) -> Option<(String, String)> {
+    pub(super) fn mix(&self) -> Option<[f64; 3]> {
         let each = |slot: Slot| {
             let share = self.get(slot)? / self.get(Slot::Transactions)?;
             ((share - share.round()).abs() < 0.02).then_some(share.round())
         };
-        let (reads, writes, others) =
-            (each(Slot::Reads)?, each(Slot::Writes)?, each(Slot::Others)?);
-        let mix = format!("{reads} reads, {writes} writes, {others} others");
-        Some(("queries of a transaction".to_owned(), mix))
+        Some([each(Slot::Reads)?, each(Slot::Writes)?, each(Slot::Others)?])
     }
 
     /// kurabe's own test, where version and parameters are known.
@@ -516,6 +528,7 @@ impl Output {
         Some(Ours {
             test: test.into(),
             set,
+            server: None,
         })
     }
 }

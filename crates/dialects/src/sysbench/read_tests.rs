@@ -413,9 +413,11 @@ mod corpus {
                 outputs += 1;
             }
             assert!(figures.next().is_none(), "{path}");
+            // Transactions of 0.4 and 0.5 are none of kurabe's, and it is said.
+            let test = facts["runs"][0]["test"].as_str();
             assert_eq!(
                 found.left_out.len(),
-                usize::from(facts["runs"][0]["test"].is_null()),
+                usize::from(test.is_none_or(|test| test.starts_with("oltp"))),
                 "{path}"
             );
         }

@@ -212,6 +212,7 @@ fn figures(block: &Block, row: &Row, output: usize, copies: u32) -> Result<Figur
             Some(Ours {
                 test: entry.test.into(),
                 set,
+                server: None,
             })
         }),
     })

@@ -172,6 +172,7 @@ impl Report<'_> {
                     ("size", size.to_owned()),
                     ("runtime", format!("{runtime}s")),
                 ],
+                server: None,
             });
             found.push(Figures {
                 cut_short: None,

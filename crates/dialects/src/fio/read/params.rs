@@ -209,5 +209,6 @@ pub(super) fn ours(options: &[(String, String)], copies: u32) -> Option<Ours> {
     Some(Ours {
         test: (*test).into(),
         set,
+        server: None,
     })
 }
