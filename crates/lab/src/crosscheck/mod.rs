@@ -23,6 +23,7 @@ mod floor;
 mod kv;
 mod originals;
 mod pairs;
+mod pgbench;
 mod rebuild;
 mod servers;
 mod table;
@@ -47,8 +48,8 @@ const ROUNDS: u32 = sys::loops::CLONES;
 #[command(
     name = "cargo lab crosscheck",
     no_binary_name = true,
-    after_help = "`cargo lab crosscheck files` does the same for file systems, `cargo lab crosscheck servers` and \
-                  `cargo lab crosscheck kv` for databases, and `cargo lab crosscheck rebuild` asks whether figures \
+    after_help = "`cargo lab crosscheck files` does the same for file systems, `servers`, `pgbench` and `kv` in its \
+                  place for databases, and `cargo lab crosscheck rebuild` asks whether figures \
                   move with the order of linking; each has a `--help` of its own."
 )]
 struct Options {
@@ -90,6 +91,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         [files::WORD, rest @ ..] => return files::run(root, rest),
         [kv::WORD, rest @ ..] => return kv::run(root, rest),
         [servers::WORD, rest @ ..] => return servers::run(root, rest),
+        [pgbench::WORD, rest @ ..] => return pgbench::run(root, rest),
         _ => {}
     }
     let Some(options) = asked::options::<Options>(arguments, "")? else {
