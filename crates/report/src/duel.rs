@@ -139,21 +139,22 @@ pub(crate) fn about(base: &Party<'_>, other: &Party<'_>, lang: Lang) -> Vec<Stri
     if let (Some(fewest), Some(most)) = (counts().min(), counts().max()) {
         lines.push(pairs(fewest, most, lang));
     }
-    lines.extend(servers(a, b, lang));
+    lines.extend(servers(a, b, ["A", "B"], lang));
     lines.extend([a, b].into_iter().flat_map(|run| failures(run, lang)));
     lines.extend(ended(a, b, lang));
     lines
 }
 
 /// What the servers of the sides say of themselves and differs.
-fn servers(a: &Run, b: &Run, lang: Lang) -> Option<String> {
+pub(crate) fn servers(a: &Run, b: &Run, names: [&str; 2], lang: Lang) -> Option<String> {
+    let [a_name, b_name] = names;
     let found = stats::of_servers(&a.plan, &b.plan);
     let each = found.iter().map(|Difference { what, base, other }| {
         let what = what.trim_start_matches("server: ");
         say!(
             lang,
-            "{what} {base} (A) and {other} (B)",
-            "{what} は {base}（A）と {other}（B）"
+            "{what} {base} ({a_name}) and {other} ({b_name})",
+            "{what} は {base}（{a_name}）と {other}（{b_name}）"
         )
     });
     let list = each.collect::<Vec<_>>().join(lang.pick("; ", "、"));

@@ -71,6 +71,7 @@ fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
     ];
     page.extend(Block::chart(charts::ratios(of)));
     page.push(table::indexes(of));
+    page.push(super::database::compared(of));
     page.push(table::metrics(of, detail));
     if is_full {
         let notes = Block::bullets(notes::notes(of));
@@ -181,6 +182,11 @@ fn pairing(of: Compared<'_>, detail: Detail) -> Vec<String> {
         lines.extend(notes::repeats(of));
     }
     lines.extend(duel::about(sides.base, sides.other, lang));
+    if !sides.are_of_a_duel() {
+        let [base, other] = sides.names(lang);
+        let (a, b) = (sides.base.first(), sides.other.first());
+        lines.extend(duel::servers(a, b, [&base, &other], lang));
+    }
     lines.extend(set_otherwise::of_sides(sides, lang));
     lines
 }

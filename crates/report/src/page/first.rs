@@ -4,7 +4,7 @@
 use super::block::{Block, Text};
 use super::fit::{cut, joined};
 use super::indexes::copies;
-use super::{soak, title, trust};
+use super::{database, soak, title, trust};
 use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::number;
@@ -309,6 +309,19 @@ fn of_index(index: &IndexSummary, lang: Lang) -> Option<Item> {
 
 /// A headline with its figure; `None` where it has none, for which the table has the reason.
 fn item(view: &RunView<'_>, one: &stats::Headlined, again: bool, lang: Lang) -> Option<Item> {
+    if let Some(told) = database::told(view, one, lang) {
+        let by = told.by;
+        let by = if again {
+            by
+        } else {
+            told.name + lang.pick(", ", "、") + &by
+        };
+        // These are sentences, which may be broken.
+        return Some(Item {
+            figure: format!("{by}: {}{}", told.figure, told.beside),
+            beside: String::new(),
+        });
+    }
     let [en, ja] = &one.words;
     let word = if again {
         String::new()

@@ -197,7 +197,7 @@ pub(crate) fn mitigated(done: usize, open: usize, lang: Lang) -> String {
 }
 
 /// What a server is.
-fn version(named: &Named) -> Option<&String> {
+pub(super) fn version(named: &Named) -> Option<&String> {
     let mut facts = named.server.iter();
     let version = facts.find(|fact| fact.name == ServerFact::VERSION);
     version.map(|fact| &fact.value)

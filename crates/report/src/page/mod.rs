@@ -10,6 +10,7 @@ mod causes;
 pub mod chart;
 pub(crate) mod charts;
 pub mod comparison;
+mod database;
 mod familiar;
 mod first;
 mod fit;

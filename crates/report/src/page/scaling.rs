@@ -3,7 +3,7 @@
 mod sentence;
 
 use super::block::{Align, Block, Cell, Table};
-use super::charts;
+use super::{charts, database};
 use crate::lang::{Lang, say};
 use crate::number::{self, NO_LEVEL_MARK};
 use crate::set_otherwise;
@@ -37,29 +37,77 @@ const MEAN: [&str; 2] = ["mean time", "平均時間"];
 
 /// A table for each test, with what it means; nothing where the run does not ask how anything scales.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
-    if view.scaling.is_empty() {
+    of_tests(view, &view.scaling.iter().collect::<Vec<_>>(), lang)
+}
+
+/// The same without the tests whose concurrencies stand side by side in a table of their own.
+pub(crate) fn brief(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    let tests = view.scaling.iter();
+    let tests = tests.filter(|one| !database::has_table(view, &one.test));
+    of_tests(view, &tests.collect::<Vec<_>>(), lang)
+}
+
+fn of_tests(view: &RunView<'_>, tests: &[&Scaling], lang: Lang) -> Vec<Block> {
+    if tests.is_empty() {
         return Vec::new();
     }
     let layouts = [Layout::Wide, Layout::Medium, Layout::Narrow];
-    let forms = layouts.map(|layout| parts(view, layout, lang)).to_vec();
+    let forms = layouts
+        .map(|layout| parts(view, tests, layout, lang))
+        .to_vec();
     let heading = lang.pick("scaling", "スケーリング");
-    let charts = view.scaling.iter();
+    let charts = tests.iter();
     let charts = charts.filter_map(|test| Block::chart(charts::copies(test, lang)));
     let parts = std::iter::once(Block::Fitting(forms)).chain(charts);
     vec![Block::section(heading, parts.collect())]
 }
 
-fn parts(view: &RunView<'_>, layout: Layout, lang: Lang) -> Vec<Block> {
-    let tables = view.scaling.iter();
+fn parts(view: &RunView<'_>, tests: &[&Scaling], layout: Layout, lang: Lang) -> Vec<Block> {
+    let tables = tests.iter();
     let tables: Vec<Table> = tables.map(|test| table(view, test, layout, lang)).collect();
-    let legend = legend(&tables, layout, lang);
-    let part = |(scaling, table)| {
+    let mut legend = legend(&tables, layout, lang);
+    legend.extend(sentence::no_law(tests, lang));
+    if tests.iter().any(|test| is_at_odds(test)) {
+        legend.push(at_odds(lang).to_owned());
+    }
+    let part = |(scaling, table): (&&Scaling, Table)| {
         let sentences = Block::bullets(sentence::sentences(scaling, lang));
         let name = Block::Name(heading(view, scaling, lang));
         Block::Section(None, vec![name, Block::Table(table), sentences])
     };
-    let parts = view.scaling.iter().zip(tables).map(part);
+    let parts = tests.iter().zip(tables).map(part);
     parts.chain(legend.into_iter().map(Block::Line)).collect()
+}
+
+/// What the steps mean, where another table has their figures.
+pub(super) fn in_short(scaling: &Scaling, lang: Lang) -> Vec<String> {
+    let odds = is_at_odds(scaling).then(|| at_odds(lang).to_owned());
+    [sentence::finding(&scaling.finding, lang)]
+        .into_iter()
+        .chain(odds)
+        .collect()
+}
+
+/// From this distance on, as a share, a reader sees that one value over another is not the speed-up beside them.
+const AT_ODDS: f64 = 0.1;
+
+/// Whether the medians of the rates tell another speed-up than the passes do, one by one.
+fn is_at_odds(scaling: &Scaling) -> bool {
+    let rate = |step: &Step| step.rate.map(|rate| rate.value);
+    let one = scaling.steps.first().and_then(rate);
+    scaling.steps.iter().any(|step| {
+        let times = one.and_then(|one| Some(rate(step)? / one));
+        let pair = times.zip(step.speedup);
+        pair.is_some_and(|(times, speedup)| (times / speedup.value - 1.0).abs() > AT_ODDS)
+    })
+}
+
+fn at_odds(lang: Lang) -> &'static str {
+    lang.pick(
+        "the rates moved so much between the passes that their medians and the speed-ups, which are taken within each \
+         pass, tell different things: trust neither",
+        "巡ごとの変動が大きく、値（中央値）と倍率（巡ごとの比の中央値）が食い違っています。どちらも信頼できません",
+    )
 }
 
 /// The test's name, and what was set for it.
@@ -149,7 +197,9 @@ fn columns(view: &RunView<'_>, scaling: &Scaling, lang: Lang) -> Vec<Column> {
             marked(step.speedup.map(|of| ratio(of.value)), ratio_torn(step))
         }),
         column("95 % interval", "95 % 信頼区間", Layout::Wide, &|step| {
-            let interval = step.speedup.and_then(|speedup| speedup.interval);
+            // One copy is what it is held against.
+            let speedup = step.speedup.filter(|_| step.copies > 1);
+            let interval = speedup.and_then(|speedup| speedup.interval);
             let ends = interval.map(|interval| (ratio(interval.lo), ratio(interval.hi)));
             number::range(ends.as_ref()).into()
         }),

@@ -8,7 +8,7 @@ mod results;
 mod steady;
 
 use super::block::{Align, Block, Table, Text, Tone};
-use super::{host, offers, title, trust};
+use super::{database, host, offers, title, trust};
 use crate::comparison::ComparisonView;
 use crate::lang::{Lang, say};
 use crate::number::{self, NONE};
@@ -211,7 +211,7 @@ type Condition = (
     fn(&RunView<'_>, Lang) -> Option<String>,
 );
 
-const CONDITIONS: [Condition; 15] = [
+const CONDITIONS: [Condition; 16] = [
     (
         "provider and plan",
         "サービス・プラン",
@@ -250,6 +250,9 @@ const CONDITIONS: [Condition; 15] = [
     }),
     ("kernel", "カーネル", |view, _| {
         known(&view.run.host.kernel.release)
+    }),
+    ("database", "データベース", |view, _| {
+        database::engine(view.run)
     }),
     ("measured", "計測日時", |view, lang| {
         Some(title::began(view.run, number::instant, lang))

@@ -5,7 +5,7 @@ use crate::lang::{Lang, say};
 use crate::number::{self, Scale};
 use crate::offers;
 use crate::page::block::Block;
-use crate::page::{first, indexes};
+use crate::page::{database, first, indexes};
 use crate::said;
 use crate::view::RunView;
 use dialects::unixbench::INDEX_ID;
@@ -20,13 +20,15 @@ use std::cmp::Reverse;
 
 const SYSTEM: [&str; 2] = ["CPU and system", "CPU・システム"];
 
-/// Families of headlines: what they are called, and their topics. All but the first, which UnixBench is about too, are
-/// missed where they are not measured.
-const FAMILIES: [(&str, &str, &[Topic]); 4] = [
+const DATABASE: [&str; 2] = ["Database", "データベース"];
+
+/// Families of headlines: what they are called, and their topics. All but the first, which UnixBench is about too, and
+/// databases, which not everybody has, are missed where they are not measured.
+const FAMILIES: [(&str, &str, &[Topic]); 5] = [
     (
         SYSTEM[0],
         SYSTEM[1],
-        &[Topic::Cpu, Topic::Os, Topic::PageCache, Topic::Database],
+        &[Topic::Cpu, Topic::Os, Topic::PageCache],
     ),
     (
         "Disk",
@@ -40,6 +42,7 @@ const FAMILIES: [(&str, &str, &[Topic]); 4] = [
         ],
     ),
     ("Memory", "メモリ", &[Topic::Memory]),
+    (DATABASE[0], DATABASE[1], &[Topic::Database]),
     ("Network", "ネットワーク", &[Topic::Network]),
 ];
 
@@ -50,9 +53,10 @@ pub(super) fn blocks(servers: &Servers<'_>) -> Vec<Block> {
     let index = ("UnixBench", of_indexes(servers));
     // An article about a whole server says what it does not tell.
     let is_of_server = measured + usize::from(!index.1.is_empty()) >= 2;
+    let quiet = [SYSTEM, DATABASE].concat();
     let section = |(name, rows): (&'static str, Vec<Row>)| {
         let missing = lang.pick("not measured yet", "未計測");
-        let block = if rows.is_empty() && is_of_server && !SYSTEM.contains(&name) {
+        let block = if rows.is_empty() && is_of_server && !quiet.contains(&name) {
             Block::Line(missing.to_owned())
         } else {
             servers.table(lang.pick("value", "値"), rows)
@@ -211,6 +215,11 @@ fn name(view: &RunView<'_>, one: &Headlined, lang: Lang) -> Option<String> {
         _ => None,
     };
     let with_copies = || {
+        if let Some(told) = database::told(view, one, lang) {
+            // The conditions have the product, which need not be the same on all servers.
+            let name = told.name.split_once(' ').map_or("OLTP", |(_, rest)| rest);
+            return format!("{name}{}{}", lang.pick(", ", "、"), told.by);
+        }
         if one.says_copies {
             format!("{word}, {}", indexes::copies(copies, lang))
         } else {
@@ -228,6 +237,9 @@ fn cell(view: &RunView<'_>, one: &Headlined, lang: Lang) -> Option<String> {
     // What a soak says is how its rate goes on.
     if view.soak.is_some() {
         return None;
+    }
+    if let Some(told) = database::told(view, one, lang) {
+        return Some(told.figure + &told.beside);
     }
     if metric.rounds.is_empty() {
         return Some(match view.last_failure(&metric.id.case) {

@@ -11,7 +11,7 @@ use crate::number;
 use crate::page::block::{Block, Text, Tone};
 use crate::page::first::name_of_category;
 use crate::page::fit::{cut, joined};
-use crate::page::{list, trust};
+use crate::page::{database, list, trust};
 use crate::scope;
 use crate::table::columns;
 use model::comparison::{CategoryComparison, Verdict};
@@ -47,6 +47,10 @@ pub(super) fn block(of: Compared<'_>) -> Block {
     let names = [lang.pick("trust", "信頼性"), ""].into_iter();
     let facts = names.zip(trust_of_both(of));
     let mut facts: Vec<(Text, Text)> = facts.map(|(name, line)| (name.into(), line)).collect();
+    facts.extend(databases(of).map(|line| {
+        let name = lang.pick("database", "DB").into();
+        (name, line.into())
+    }));
     // Two lines say what this is, and two count.
     let spare = LINES.saturating_sub(facts.len() + 4);
     let rows = telling(&of.comparison.categories, spare);
@@ -62,6 +66,32 @@ pub(super) fn block(of: Compared<'_>) -> Block {
     facts.push((lang.pick("metrics", "項目の数").into(), counts(of).into()));
     let title = Block::Title(vec![name.into()], what(of), sides(of));
     Block::Within(WIDTH, vec![title, Block::Facts(facts)])
+}
+
+/// What the databases of both sides are, where one of them is a server; the sides of a duel say so themselves.
+fn databases(of: Compared<'_>) -> Option<String> {
+    let lang = of.lang;
+    let [base, other] = of.sides.both().map(|side| side.first());
+    let told = [base, other].map(database::engine);
+    let is_server = [base, other]
+        .iter()
+        .any(|run| run.plan.servers().next().is_some());
+    if !is_server || of.sides.are_of_a_duel() {
+        return None;
+    }
+    let line = match told {
+        [Some(one), Some(two)] if one == two => say!(lang, "both {one}", "双方とも {one}"),
+        told => {
+            let [one, two] = told.map(|told| told.unwrap_or_else(|| "?".to_owned()));
+            let [base, other] = names(of.sides, lang);
+            say!(
+                lang,
+                "{base}: {one}; {other}: {two}",
+                "{base}: {one}、{other}: {two}"
+            )
+        }
+    };
+    Some(cut(&line, ROOM))
 }
 
 /// As many categories as have room: those of which nothing is known give way first. The last line

@@ -11,6 +11,7 @@ use crate::comparison::Compared;
 use crate::grouped::{grouped, names};
 use crate::lang::say;
 use crate::page::block::Text;
+use crate::page::database;
 use model::comparison::{MetricComparison, Refusal};
 use model::plan::CaseId;
 
@@ -29,8 +30,25 @@ pub(super) struct Refused {
 /// The reasons, each with all metrics that it is true of.
 pub(super) fn refused(of: Compared<'_>) -> Refused {
     let (lang, metrics) = (of.lang, &of.comparison.metrics);
-    let reason = |metric| Some((Reason::of(metric)?, metric));
     let mut found = Refused::default();
+    let [base, other] = of.sides.both().map(|side| side.first());
+    // Whatever is set differs between SQLite and a server: that is one reason for all, and no parameter to be changed.
+    let apart = database::is_against_server(base, other) && !of.sides.are_of_a_duel();
+    let is_apart = |metric: &&MetricComparison| {
+        apart && matches!(metric.refused, Some(Refusal::Parameters(_)))
+    };
+    let of_apart: Vec<&MetricComparison> = metrics.iter().filter(is_apart).collect();
+    if let Some(first) = of_apart.first() {
+        let n = u32::try_from(of_apart.len()).unwrap_or(u32::MAX);
+        let why = database::no_comparison(base, other, &first.id.case.test, lang);
+        found
+            .not_compared
+            .push((Text::name(metrics_text(n, lang)), why));
+    }
+    let reason = |metric| {
+        let told = Some(metric).filter(|metric| !is_apart(metric))?;
+        Some((Reason::of(told)?, told))
+    };
     for (reason, members) in grouped(metrics.iter().filter_map(reason)) {
         let list = if reason.has_ratio {
             &mut found.without_interval

@@ -17,12 +17,22 @@ pub(super) fn sentences(scaling: &Scaling, lang: Lang) -> Vec<String> {
             lines.push(law(fit, lang));
             lines.extend(fit.peak.map(|copies| peak(copies, fit.up_to, lang)));
         }
+        // Said once for all tests.
+        Err(Refused::TooFewSteps { .. }) => {}
         Err(why) => lines.push(refused(why, lang)),
     }
     if scaling.steps.iter().any(|step| step.oversubscribed) {
         lines.push(oversubscribed(scaling.cpus.allowed, lang));
     }
     lines
+}
+
+/// Why none of these tests has a fit, where that is for want of steps: in one sentence for all of them.
+pub(super) fn no_law(tests: &[&Scaling], lang: Lang) -> Option<String> {
+    let mut fits = tests.iter().map(|test| &test.fit);
+    let few = |fit: &Result<Fit, Refused>| matches!(fit, Err(Refused::TooFewSteps { .. }));
+    let why = fits.clone().find_map(|fit| fit.as_ref().err())?;
+    fits.all(few).then(|| refused(why, lang))
 }
 
 /// The ends of an interval of shares.
@@ -131,7 +141,7 @@ fn refused(refused: &Refused, lang: Lang) -> String {
 }
 
 /// What is concluded.
-fn finding(finding: &Finding, lang: Lang) -> String {
+pub(super) fn finding(finding: &Finding, lang: Lang) -> String {
     match finding {
         Finding::OneCpu => say!(
             lang,
