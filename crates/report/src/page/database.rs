@@ -1,8 +1,8 @@
 //! Databases as sysbench's users write them down: for each test a line for each number of connections, with
 //! transactions a second, the mean time, its standard deviation, and percentiles; of two runs the same side by side.
 //!
-//! The first page says in words what was measured: on which product, by how many connections, in which unit. A rate that
-//! is known in advance, because the transactions arrive by themselves, is no result: there the latency is.
+//! The first page says in words what was measured: on which product, by how many connections, in which unit. A rate
+//! that is known in advance, because the transactions arrive by themselves, is no result: there the latency is.
 
 use super::block::{Align, Block, Cell, Table};
 use super::comparison::verdict;
