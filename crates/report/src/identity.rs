@@ -30,6 +30,9 @@ const EVERYWHERE: [&str; 14] = [
     "/usr/share/",
 ];
 
+/// What addresses of database servers begin with, as runs keep them.
+const SERVERS: [&str; 4] = ["postgres://", "mysql://", "redis://", "rediss://"];
+
 /// The options of fio whose values are files and directories, with or without a `/`, or what somebody's own programs
 /// are told.
 const OF_FILES: [&str; 11] = [
@@ -238,12 +241,49 @@ impl Names {
     fn text(&mut self, text: &str, hosts: bool) -> String {
         let is_end = |c: char| c.is_whitespace() || "`'\"(),;=<>|".contains(c);
         let mut out = String::new();
+        let mut text = text;
+        // Before it is split into words: `=` stands in the address of a server.
+        while let Some(at) = SERVERS.iter().filter_map(|scheme| text.find(scheme)).min() {
+            let (before, address) = text.split_at(at);
+            let of_address = |c: char| c != '=' && is_end(c);
+            let (address, after) =
+                address.split_at(address.find(of_address).unwrap_or(address.len()));
+            out += &self.text(before, hosts);
+            out += &self.server(address);
+            text = after;
+        }
         for piece in text.split_inclusive(is_end) {
             let word = piece.trim_end_matches(is_end);
             out += &self.word(word, hosts);
             out += &piece[word.len()..];
         }
         out
+    }
+
+    /// The address of a database server, with names in the place of its host, or socket, and its database.
+    fn server(&mut self, address: &str) -> String {
+        let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (at, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let at = at.rsplit_once('@').map_or(at, |(_, at)| at);
+        let of_query = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            Some(pairs.find(|(key, _)| *key == name)?.1)
+        };
+        let (host, port) = match of_query("host").or(of_query("socket")) {
+            Some(socket) => (socket, of_query("port")),
+            None => match at.rsplit_once(':') {
+                Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+                _ => (at, None),
+            },
+        };
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        let host = self.name("host", host);
+        let database = match database {
+            "" => String::new(),
+            named => format!("/{}", self.name("database", named)),
+        };
+        format!("{scheme}://{host}{port}{database}")
     }
 
     fn word(&mut self, word: &str, hosts: bool) -> String {
@@ -355,6 +395,14 @@ mod tests {
             "path-1 path-2 path-3, path-4",
         );
         check("/usr/local/acme/x", "path-1");
+        check(
+            "on `postgres://me@/shop?host=/tmp/x&port=5432`, postgres://me@db.acme.com:5433/shop (a)",
+            "on `postgres://host-1:5432/database-1`, postgres://host-2:5433/database-1 (a)",
+        );
+        check(
+            "mysql://me@/shop?socket=/run/s redis://[::1]:6379/0",
+            "mysql://host-1/database-1 redis://host-2:6379/database-2",
+        );
         check("mac 02:42:ac:11:00:02", "mac address-1");
         check(
             "web7: 20:11:56, os.pipe@2, 1.5 GB/s",

@@ -6,8 +6,10 @@ use crate::lang::{Lang, say};
 use crate::said::missing;
 use dialects::command::{again, servers_of};
 use model::comparison::Refusal;
+use model::params::ParamValue;
 use model::plan::CaseId;
 use model::record::Run;
+use model::units::Nanos;
 
 /// Why the metrics of these cases were not compared, with the command that helps.
 pub(crate) fn sentence(
@@ -38,12 +40,18 @@ pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> 
     if run.meta.origin.is_some() {
         return None;
     }
+    let longer = longer(refusal, cases, run);
     let differences = match refusal {
         Refusal::Parameters(differences) => differences.as_slice(),
-        _ => &[],
+        _ => longer.as_slice(),
     };
     // Each side has its server; where two are to be measured it takes two commands.
-    let (base, other) = measured_again(refusal);
+    let (base, other) = if longer.is_empty() {
+        measured_again(refusal)
+    } else {
+        // Rounds of different length do not compare.
+        (true, true)
+    };
     let sides = [(base, sides.base), (other, sides.other)];
     let sides = sides.into_iter().filter(|(is_measured, _)| *is_measured);
     let server = |run: &Run| Some(run.plan.servers().next()?.path.clone());
@@ -56,6 +64,41 @@ pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> 
         .collect();
     commands.dedup();
     Some(commands.join(", "))
+}
+
+/// Rounds as long as a percentile takes, where they had too few operations for it and their length is a parameter: more
+/// rounds would have no more operations each.
+fn longer(refusal: &Refusal, cases: &[&CaseId], run: &Run) -> Vec<(String, String, String)> {
+    const LENGTH: &str = "time";
+    let Refusal::NoValue { why, .. } = refusal else {
+        return Vec::new();
+    };
+    let mut planned = run.plan.cases.iter();
+    let planned = planned.find(|case| cases.contains(&&case.id));
+    let now = planned.and_then(|case| case.params.get(LENGTH));
+    let (Some(ParamValue::Duration(now)), Some((have, needed))) = (now, operations(why)) else {
+        return Vec::new();
+    };
+    let seconds = seconds(*now, have, needed);
+    vec![(LENGTH.to_owned(), format!("{seconds}s"), String::new())]
+}
+
+/// Whole seconds in which there are a quarter more operations than needed, where so many were in this time.
+fn seconds(now: Nanos, have: u64, needed: u64) -> u64 {
+    let needed = u128::from(now.0) * u128::from(needed) * 5 / 4;
+    let seconds = needed.div_ceil(u128::from(have.max(1)) * 1_000_000_000);
+    u64::try_from(seconds).unwrap_or(u64::MAX)
+}
+
+/// How many operations there were and how many it takes, of `130 operations in the round are too few for its percentile
+/// 99: it takes 1000`.
+fn operations(why: &str) -> Option<(u64, u64)> {
+    let (have, rest) = why.split_once(" operation")?;
+    let (_, rest) = rest.split_once("too few for its percentile ")?;
+    let (_, needed) = rest.split_once(": it takes ")?;
+    let digits = needed.find(|c: char| !c.is_ascii_digit());
+    let needed = &needed[..digits.unwrap_or(needed.len())];
+    Some((have.parse().ok()?, needed.parse().ok()?))
 }
 
 /// Which sides the command of a refusal measures again: the base, and the other one.
@@ -352,6 +395,17 @@ mod tests {
 
     fn case(text: &str) -> CaseId {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn rounds_that_are_too_short_for_a_percentile_are_to_be_longer() {
+        let few = "130 operations in the round are too few for its percentile 99: it takes 1000";
+        assert_eq!(operations(few), Some((130, 1000)));
+        let one = "1 operation in the round is too few for its percentile 95: it takes 20";
+        assert_eq!(operations(one), Some((1, 20)));
+        assert_eq!(operations("no operation ended in the round"), None);
+        assert_eq!(seconds(Nanos::from_secs(1), 130, 1000), 10);
+        assert_eq!(seconds(Nanos::from_millis(500), 1, 20), 13);
     }
 
     #[test]
