@@ -31,12 +31,28 @@ const SETTINGS: [&[&str]; 20] = [
     &["collation_database"],
 ];
 
-/// Settings that not every version or product has: nothing is said where one is not told.
-const NOT_EVERYWHERE: [&str; 3] = [
-    "innodb_snapshot_isolation",
+/// Settings that are kept with the run and not told in words: they seldom decide a figure.
+const NOT_TOLD: [&str; 8] = [
+    "innodb_lock_wait_timeout",
+    "innodb_deadlock_detect",
+    "innodb_rollback_on_timeout",
+    "innodb_io_capacity",
     "thread_handling",
-    "query_cache_type",
+    "performance_schema",
+    "sql_mode",
+    "collation_database",
 ];
+
+/// Settings in bytes.
+const SIZES: [&str; 4] = [
+    POOL,
+    "innodb_redo_log_capacity",
+    "innodb_log_file_size",
+    "innodb_page_size",
+];
+
+/// Settings that not every version or product has: nothing is said where one is not told.
+const NOT_EVERYWHERE: [&str; 2] = ["innodb_snapshot_isolation", "query_cache_type"];
 
 /// The cache of tables.
 const POOL: &str = "innodb_buffer_pool_size";
@@ -85,8 +101,9 @@ pub(super) fn ask(link: &mut dyn Link, tables: &[String]) -> Result<Vec<String>,
         .any(|word| word == "OFF");
     let bytes = link.bytes(tables)?;
     let pool = of(&settings, POOL).and_then(|pool| pool.value.parse().ok());
-    let mut notes = vec![described(&settings)];
-    notes.extend(not_durable(&settings, has_redo));
+    let less = not_durable(&settings, has_redo);
+    let mut notes = vec![described(&settings, less.is_empty())];
+    notes.extend(less);
     notes.extend(other(&settings, &engines));
     notes.extend(
         bytes
@@ -114,8 +131,20 @@ fn read(rows: Rows) -> Vec<ServerFact> {
     rows.into_iter().filter_map(one).collect()
 }
 
-/// All of it in one sentence, which is the same in every round of a run where nothing was changed.
-fn described(settings: &[ServerFact]) -> String {
+/// A size in the largest unit of which it is a whole number.
+fn with_unit(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let mut fits = units.into_iter();
+    let fits = fits.find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    fits.map_or_else(
+        || format!("{bytes} B"),
+        |(shift, unit)| format!("{} {unit}", bytes >> shift),
+    )
+}
+
+/// What decides most, in one sentence, which is the same in every round of a run where nothing was changed; short words
+/// first.
+fn described(settings: &[ServerFact], is_durable: bool) -> String {
     let product = product(settings);
     let from = if product.starts_with(MARIADB) {
         "information_schema.system_variables; with the source where it is not the default"
@@ -125,10 +154,27 @@ fn described(settings: &[ServerFact]) -> String {
     let told = SETTINGS.into_iter();
     let told: Vec<&[&str]> = told
         .filter(|group| of(settings, group[0]).is_some() || !NOT_EVERYWHERE.contains(&group[0]))
+        .filter(|group| !NOT_TOLD.contains(&group[0]))
         .collect();
+    let readable = settings.iter().map(|one| {
+        let bytes = one.value.parse().ok();
+        let bytes = bytes.filter(|_| SIZES.contains(&&*one.name));
+        ServerFact {
+            value: bytes.map_or_else(|| one.value.clone(), with_unit),
+            ..one.clone()
+        }
+    });
+    let readable: Vec<ServerFact> = readable.collect();
+    // A server that hides what decides it is not said to be durable.
+    let asked = of(settings, "innodb_flush_log_at_trx_commit");
+    let durable = match (is_durable, asked) {
+        (false, _) => "durable at commit: not in every case (see below); ",
+        (true, Some(_)) => "durable at commit: yes; ",
+        (true, None) => "",
+    };
     format!(
-        "{product}, by its own word ({from}): {}",
-        listed(&told, settings)
+        "{product}, {durable}by its own word ({from}): {}",
+        listed(&told, &readable)
     )
 }
 
@@ -247,12 +293,28 @@ mod tests {
     fn what_another_product_has_is_not_missed() {
         let mut own = set(&[("INNODB_DOUBLEWRITE", "ON")]);
         own.push(version(MARIADB, "10.11"));
-        let said = described(&own);
-        assert!(said.starts_with("MariaDB 10.11, "), "{said}");
+        let said = described(&own, true);
+        assert!(said.starts_with("MariaDB 10.11, by its own"), "{said}");
         assert!(
             said.contains("innodb_doublewrite ON, innodb_flush_method not told"),
             "{said}"
         );
         assert!(!said.contains("query_cache_type"), "{said}");
+        own.extend(set(&[
+            ("innodb_flush_log_at_trx_commit", "1"),
+            (POOL, "134217728"),
+            ("innodb_page_size", "16384"),
+            ("sql_mode", "STRICT_TRANS_TABLES"),
+        ]));
+        let said = described(&own, true);
+        for words in [
+            "durable at commit: yes; ",
+            "size 128 MiB",
+            "page_size 16 KiB",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert!(!said.contains("sql_mode"), "{said}");
+        assert!(described(&own, false).contains("not in every case"));
     }
 }
