@@ -231,12 +231,31 @@ fn refused(error: &PlanError) -> anyhow::Error {
             };
             (Exit::Usage, Some(nearest_or(nearest, &list)))
         }
+        PlanError::Unknown { name, .. } if of_server(name).is_some() => {
+            (Exit::Usage, of_server(name).map(str::to_owned))
+        }
         PlanError::Unknown { nearest, .. } | PlanError::SetReachesNothing { nearest, .. } => {
             let list = "`kurabe list tests` and `kurabe list profiles` show what there is";
             (Exit::Usage, Some(nearest_or(nearest, list)))
         }
     };
     failure(exit, error, hint.as_deref())
+}
+
+/// What measures a server that is called by its product.
+fn of_server(name: &str) -> Option<&'static str> {
+    match name {
+        "redis" | "valkey" => {
+            Some("`kurabe run kv --db redis://HOST:6379/0` measures Redis and Valkey")
+        }
+        "postgres" | "postgresql" => {
+            Some("`kurabe run oltp --db postgres://USER@HOST/DATABASE` measures PostgreSQL")
+        }
+        "mysql" | "mariadb" => {
+            Some("`kurabe run oltp --db mysql://USER@HOST/DATABASE` measures MySQL and MariaDB")
+        }
+        _ => None,
+    }
 }
 
 /// The names that come nearest, or where all of them are listed.

@@ -71,8 +71,13 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
         let text = text.trim();
         let (defaults, password) = defaults(Engine::of(text));
         in_file = password;
-        Address::read(text, &defaults)
-            .map_err(|why| failure(Exit::Usage, format!("read the address {from}: {why}"), None))
+        Address::read(text, &defaults).map_err(|why| {
+            failure(
+                Exit::Usage,
+                format!("cannot read the address {from}: {why}"),
+                None,
+            )
+        })
     };
     let variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let (found, is_ambient) = if let Some(url) = &args.db {
@@ -80,7 +85,7 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
         let found = typed(&text_of(url, &from)?, &from)?;
         if found.password.is_some() {
             let what = format!(
-                "use the password in the address {from}: everybody on this machine can read command lines"
+                "a password in the address {from} is refused: everybody on this machine can read command lines"
             );
             let hint = keep(found.address.engine);
             return Err(failure(Exit::Usage, what, Some(&hint)));
@@ -182,16 +187,19 @@ fn same_one(run: &Run, server: Option<&Server>, again: &str) -> anyhow::Result<(
     match (kept, now) {
         (Some(kept), Some(now)) if *kept == now => Ok(()),
         (Some(kept), now) => {
-            let now = now.map_or_else(String::new, |now| format!(", and not on `{now}`"));
+            let (on, but) = now.map_or_else(
+                || ("without a server", String::new()),
+                |now| ("on another server", format!(", and not on `{now}`")),
+            );
             let hint = format!(
                 "name it again: `{again}`; an address with its password stands in `{VARIABLE}` or a file: `--db-file \
                  FILE`"
             );
-            let what = format!("go on with a run that works on `{kept}`{now}");
+            let what = format!("cannot go on {on}: the run works on `{kept}`{but}");
             Err(failure(Exit::Usage, what, Some(&hint)))
         }
         (None, Some(now)) if server.is_some_and(Server::is_typed) => {
-            let what = format!("use `{now}`: the run works on no server");
+            let what = format!("cannot use `{now}`: the run works on no server");
             Err(failure(Exit::Usage, what, None))
         }
         (None, _) => Ok(()),
@@ -245,7 +253,7 @@ fn text_of(value: &OsStr, from: &str) -> anyhow::Result<String> {
     text.ok_or_else(|| {
         failure(
             Exit::Usage,
-            format!("read the address {from}: it is not UTF-8"),
+            format!("cannot read the address {from}: it is not UTF-8"),
             None,
         )
     })
@@ -257,7 +265,7 @@ fn first_line(path: &Path) -> anyhow::Result<String> {
     let refused = |why: &str, hint: Option<&str>| {
         failure(
             Exit::Usage,
-            format!("read the address in `{shown}`: {why}"),
+            format!("cannot read the address in `{shown}`: {why}"),
             hint,
         )
     };

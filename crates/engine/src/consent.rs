@@ -135,7 +135,7 @@ pub enum Refusal {
     )]
     Unused(PathBuf),
     /// A server that no test works on.
-    #[error("use `{}`: no test of this run works on a database server\nhint: `kurabe run oltp` does, or `kv` on Redis", .0.display())]
+    #[error("cannot use `{}`: no test of this run works on a database server\nhint: `kurabe run oltp` does, or `kv` on Redis", .0.display())]
     UnusedServer(PathBuf),
     /// Consent for something that the run does not touch: a slip of the hand.
     #[error("{option} `{word}`: no test of this run works on it")]

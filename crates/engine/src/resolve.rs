@@ -195,6 +195,8 @@ pub fn resolve(
                 continue;
             }
         };
+        let without = on_stand_in.as_ref().map_or(&[][..], |on| on.without);
+        sets::refuse_unused(request, catalog, choice, &params, without)?;
         for copies in concurrencies(request, choice, host) {
             let mut case = planned(choice.entry, &params, copies, request.passes, host);
             if let Some(on_stand_in) = &on_stand_in {
@@ -328,6 +330,8 @@ fn choose<'a>(
     let mut chosen: Vec<Choice<'a>> = Vec::new();
     let mut add = |pattern: &str, profile: Option<&'a Profile>, needs_disk: bool| {
         let (name, copies) = split_copies(pattern);
+        // What somebody types goes before what a profile says of single tests.
+        let copies = copies.filter(|_| profile.is_none() || request.copies.is_none());
         let found = catalog.matching(name);
         let any = !found.is_empty();
         for entry in found {

@@ -54,6 +54,8 @@ fn refuse_what_is_no_question(args: &ListArgs) -> anyhow::Result<()> {
     let is_params = matches!(args.what, ListWhat::Params);
     let text = if !is_runs && (args.all || args.last.is_some()) {
         "`--all` and `--last` are about runs; of everything else the list is whole"
+    } else if matches!(args.what, ListWhat::Metrics) && args.test.is_some() {
+        "metrics are listed of all tests together: `kurabe list metrics`; of one test: `kurabe list params TEST`"
     } else if !is_params && args.test.is_some() {
         "a test is named to list its parameters: `kurabe list params TEST`"
     } else if is_params && args.test.is_none() {
@@ -145,12 +147,21 @@ fn profiles() -> anyhow::Result<Vec<ProfilePart>> {
         let planned = new_run::plan(&request, &dir.host);
         ProfilePart {
             expected_ns: planned.as_ref().ok().map(|plan| planned::of_plan(plan).0),
-            refused: planned.err().map(|error| error.to_string()),
+            refused: planned.err().map(|error| in_short(&error)),
             name: profile.name,
             title: profile.title,
         }
     };
     Ok(workloads::profiles::all()?.into_iter().map(part).collect())
+}
+
+/// Why a profile cannot be run here as it is, in the words of its tests where all have the same.
+fn in_short(error: &anyhow::Error) -> String {
+    let text = error.to_string();
+    let whys = text.strip_prefix("plan the run: nothing can be measured here: ");
+    let of_one = whys.filter(|whys| !whys.contains("; "));
+    let why = of_one.and_then(|whys| whys.split_once(": "));
+    why.map_or_else(|| text.clone(), |(_, why)| why.to_owned())
 }
 
 fn metrics() -> Vec<MetricDefPart> {

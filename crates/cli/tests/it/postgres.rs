@@ -321,9 +321,23 @@ fn a_test_that_is_called_by_a_word_of_sqlite_is_none_of_a_server() {
     bed.run(&short("db.oltp-read-write-normal", &["--db", url]))
         .code(3)
         .err_has(&["`synchronous` is SQLite's"]);
-    bed.run(&["run", "os.pipe", "--db", url])
+    let full = ["--db", url, "--set", "db.point-select.synchronous=FULL"];
+    bed.run(&short("db.point-select", &full))
         .code(2)
-        .err_has(&["no test of this run works on a database server"]);
+        .err_has(&["on a server its own settings decide"]);
+    bed.run(&["run", "os.pipe", "--db", url]).code(2).err_has(&[
+        "error: cannot use `",
+        "no test of this run works on a database server",
+    ]);
+    bed.run(&["run", "oltp", "--dry-run", "--db", url])
+        .code(0)
+        .out_says(&["only tables or keys of kurabe's own are made and dropped there"]);
+    bed.run(&["run", "oltp", "--db", "newcomer"])
+        .code(2)
+        .err_has(&["`mariadb://`", "postgres:///DATABASE"]);
+    let done = bed.run(&["run", "oltp", "--copies", "1,4", "--dry-run", "--json"]);
+    let plan: serde_json::Value = serde_json::from_str(&done.code(0).out).unwrap();
+    assert!(!plan.to_string().contains("db.update-index@16"), "{plan}");
 }
 
 #[test]
@@ -377,6 +391,14 @@ fn tables_of_others_are_left_alone() {
     );
     let left = "SELECT obj_description('sbtest1'::regclass, 'pg_class')";
     assert_eq!(server.ask("shop", left), "mine");
+    // Nothing is kept of a run that could not begin.
+    assert_eq!(
+        bed.run(&["list", "--all", "--json"])
+            .out
+            .matches("\"id\"")
+            .count(),
+        1
+    );
     // What a killed run left is ours.
     server.ask("shop", "COMMENT ON TABLE sbtest1 IS 'kurabe: being made'");
     bed.run(&allowed).code(0);
@@ -422,7 +444,7 @@ fn what_keeps_us_out_is_one_error_with_a_hint() {
     assert!(!format!("{done:?}").contains("wr0ng"), "{done:#?}");
     done.code(3).err_has(&["28P01", "~/.pgpass"]);
     let nobody = server.socket("shop").replace("//postgres@", "//nobody@");
-    check(&nobody, &[], &["28000"]);
+    check(&nobody, &[], &["28000", "createuser"]);
     check(
         "postgres://postgres@127.0.0.1:1/shop",
         &[],
@@ -436,7 +458,11 @@ fn what_keeps_us_out_is_one_error_with_a_hint() {
     check(
         &server.socket("shop"),
         &["--copies", "16"],
-        &["53300", "max_connections"],
+        &[
+            "16 copies take 18 connections",
+            "lets in 6",
+            "max_connections",
+        ],
     );
     server.ask(
         "shop",

@@ -91,7 +91,7 @@ fn a_pooler_that_shares_connections_is_one_error_with_the_way_out() {
         .code(3);
     assert!(done.out.is_empty(), "{done:#?}");
     let done = done.err_has(&[
-        "work on `postgres://",
+        "cannot work on `postgres://",
         "pool_mode = transaction",
         "pool_mode = session",
     ]);

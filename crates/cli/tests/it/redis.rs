@@ -311,11 +311,20 @@ fn without_a_server_of_its_kind_a_test_says_what_it_needs() {
         "--db",
         "postgres://bob@127.0.0.1:1/shop",
     ]);
-    says(&done.code(3), &["Redis or Valkey", "--db redis://"]);
+    says(
+        &done.code(3),
+        &[
+            "names PostgreSQL, the wrong kind of server",
+            "--db redis://",
+        ],
+    );
     let done = bed.run(&["run", "oltp", "--db", "redis://127.0.0.1:1"]);
     says(
         &done.code(3),
-        &["Redis/Valkey has no tables and transactions"],
+        &[
+            "Redis/Valkey has no tables and transactions",
+            "kurabe run kv",
+        ],
     );
     // One in the environment is for tests that work on it, and a test that works on others says that it is not used.
     let ambient = |test: &str, url: &str| -> Done {
@@ -336,6 +345,7 @@ fn without_a_server_of_its_kind_a_test_says_what_it_needs() {
     let done = bed.run(&["run", "db.*", "--dry-run"]).code(0);
     says(&done, &["db.kv-get", "--db redis://", "db.point-select"]);
     bed.run(&["run", "oltp", "--dry-run"]).code(0);
+    says(&bed.run(&["run", "redis"]).code(2), &["kurabe run kv"]);
     bed.run(&["list", "tests"])
         .code(0)
         .out_has(&["db.kv-mixed"]);

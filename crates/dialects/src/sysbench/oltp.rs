@@ -5,19 +5,15 @@ use super::text::Output;
 use crate::figures::Ours;
 
 /// Scripts, our tests of the same transactions, and reads, writes and others of one.
-const SCRIPTS: [(&str, &str, [f64; 3]); 8] = [
-    ("oltp_read_write", "db.oltp-read-write", [14.0, 4.0, 2.0]),
-    ("oltp_read_only", "db.oltp-read-only", [14.0, 0.0, 2.0]),
-    ("oltp_write_only", "db.oltp-write-only", [0.0, 4.0, 2.0]),
-    ("oltp_point_select", "db.point-select", [1.0, 0.0, 0.0]),
-    ("oltp_update_index", "db.update-index", [0.0, 1.0, 0.0]),
-    (
-        "oltp_update_non_index",
-        "db.update-non-index",
-        [0.0, 1.0, 0.0],
-    ),
-    ("oltp_insert", "db.insert", [0.0, 1.0, 0.0]),
-    ("oltp_delete", "db.delete", [0.0, 1.0, 0.0]),
+const SCRIPTS: [(&str, &str, [u64; 3]); 8] = [
+    ("oltp_read_write", "db.oltp-read-write", [14, 4, 2]),
+    ("oltp_read_only", "db.oltp-read-only", [14, 0, 2]),
+    ("oltp_write_only", "db.oltp-write-only", [0, 4, 2]),
+    ("oltp_point_select", "db.point-select", [1, 0, 0]),
+    ("oltp_update_index", "db.update-index", [0, 1, 0]),
+    ("oltp_update_non_index", "db.update-non-index", [0, 1, 0]),
+    ("oltp_insert", "db.insert", [0, 1, 0]),
+    ("oltp_delete", "db.delete", [0, 1, 0]),
 ];
 
 /// Options that become parameters of ours, and what they are where nobody sets them; that of `rand-type` is the

@@ -450,10 +450,10 @@ impl Output {
     }
 
     /// What one transaction consists of, where it is whole numbers: errors and retries blur it.
-    pub(super) fn mix(&self) -> Option<[f64; 3]> {
+    pub(super) fn mix(&self) -> Option<[u64; 3]> {
         let each = |slot: Slot| {
             let share = self.get(slot)? / self.get(Slot::Transactions)?;
-            ((share - share.round()).abs() < 0.02).then_some(share.round())
+            ((share - share.round()).abs() < 0.02).then(|| model::num::round_to_u64(share))
         };
         Some([each(Slot::Reads)?, each(Slot::Writes)?, each(Slot::Others)?])
     }

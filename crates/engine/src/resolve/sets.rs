@@ -63,6 +63,24 @@ pub(super) fn parameters(
     Ok(params)
 }
 
+/// Refuses what somebody sets and does not hold where the test works on a server: `without` are the names of those.
+pub(super) fn refuse_unused(
+    request: &Request,
+    catalog: Catalog<'_>,
+    choice: &Choice<'_>,
+    params: &Params,
+    without: &[&'static str],
+) -> Result<(), PlanError> {
+    for &param in without {
+        let mut sets = request.sets.iter();
+        if sets.any(|set| set.param == param && concerns(&set.who, catalog, choice)) {
+            let bad = BadValue::new(param, "nothing: on a server its own settings decide");
+            return Err(bad_value(request, catalog, choice, params, bad));
+        }
+    }
+    Ok(())
+}
+
 /// A value that the workload does not take, under the name that gave it: the last `--set` of it, or else the profile's
 /// or the test's own.
 pub(super) fn bad_value(

@@ -7,7 +7,7 @@ use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::number::{self, counted, in_seconds};
 use crate::set_otherwise;
-use model::named::Named;
+use model::named::{Named, NamedKind};
 use model::num::approx;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
@@ -166,10 +166,13 @@ fn of_soak(view: &PlanView<'_>, plan: &Plan, soak: &Soak, case: &PlannedCase) ->
 
 /// What the plan works on beside the run's own directory.
 fn target(named: &Named) -> Block {
-    let how = if named.writes {
-        "written to: what is in it is lost"
-    } else {
-        "only read"
+    let how = match (named.writes, named.kind) {
+        (false, _) => "only read",
+        // Nothing but what carries our mark is ever dropped there.
+        (true, NamedKind::Server) => {
+            "written to: only tables or keys of kurabe's own are made and dropped there"
+        }
+        (true, _) => "written to: what is in it is lost",
     };
     Block::Line(format!("works on: {} `{}`, {how}", named.kind, named.path))
 }

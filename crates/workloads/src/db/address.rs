@@ -50,7 +50,11 @@ pub struct Defaults {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
     /// Another kind of server, or none.
-    #[error("it does not begin with {}", schemes())]
+    #[error(
+        "it does not begin with {}\n\
+         hint: as `postgres://USER@HOST/DATABASE`, or `postgres:///DATABASE` on this machine",
+        schemes()
+    )]
     Scheme,
     /// What `%` stands before is no byte, or the bytes are no text.
     #[error("a `%` in it does not stand before two hexadecimal digits of a text")]
@@ -114,7 +118,8 @@ fn is_not(part: &str) -> &'static str {
 
 /// What addresses begin with.
 fn schemes() -> String {
-    let all = Engine::ALL.map(|engine| format!("`{}`", engine.form().schemes[0]));
+    let all = Engine::ALL.iter().flat_map(|engine| engine.form().schemes);
+    let all: Vec<String> = all.map(|scheme| format!("`{scheme}`")).collect();
     all.join(", ")
 }
 

@@ -72,7 +72,9 @@ pub fn facts(
 ) -> Result<Vec<ServerFact>, WorkError> {
     match engines::Engine::of(&address.to_string_lossy()) {
         Some(engines::Engine::Postgres | engines::Engine::Mysql) => {
-            server::settings(permits, address)
+            let told = server::settings(permits, address)?;
+            fits(cases, address, permits)?;
+            Ok(told)
         }
         Some(engines::Engine::Redis) => {
             let own = cases.iter().filter(|case| case.workload == KV.spec().name);
@@ -81,6 +83,21 @@ pub fn facts(
         }
         None => Ok(Vec::new()),
     }
+}
+
+/// Refuses a server of tables on which no round of these cases could begin.
+fn fits(cases: &[PlannedCase], address: &Path, permits: &Permits) -> Result<(), WorkError> {
+    let (mut names, mut clients) = (Vec::new(), 0);
+    for case in cases {
+        let tables = match case.workload.as_str() {
+            "db.oltp" | "db.oltp-slo" => tables::Tables::of(&case.params),
+            "db.tpcb" => tpcb::tables(&case.params),
+            _ => continue,
+        };
+        names.extend(tables.names());
+        clients = clients.max(case.id.copies);
+    }
+    server::fits(permits, address, &names, clients)
 }
 
 #[cfg(test)]

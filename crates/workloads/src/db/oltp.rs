@@ -192,7 +192,7 @@ impl Workload for Oltp {
         };
         if engine == Engine::Redis {
             return Err(format!(
-                "{} has no tables and transactions",
+                "{} has no tables and transactions\nhint: `kurabe run kv` measures it",
                 engine.products()
             ));
         }
@@ -342,6 +342,17 @@ pub(super) fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
     stand_in.filter(|named| named.kind == NamedKind::Server)
 }
 
+/// Why a test that needs another kind of server does not work on this one.
+pub(super) fn other_kind(stand_in: &StandIn, needs: &str) -> String {
+    match Engine::of(&stand_in.path.to_string_lossy()) {
+        Some(engine) => format!(
+            "`--db` names {}, the wrong kind of server: {needs}",
+            engine.products()
+        ),
+        None => needs.to_owned(),
+    }
+}
+
 /// The shortest measured part.
 const TIME_MIN: Nanos = Nanos::from_millis(500);
 
@@ -473,7 +484,7 @@ impl<S: Session> Body for Testing<S> {
                 .map(|(name, value)| (name.to_owned(), value))
                 .into(),
             latencies: self.threads.latencies(),
-            notes: unusual::<S>(&retries, committed)
+            notes: unusual::<S>(self.mix.word, &retries, committed)
                 .chain(self.under.notes())
                 .chain(self.threads.notes())
                 .collect(),
@@ -493,11 +504,16 @@ impl<S: Session> Body for Testing<S> {
 
 /// Sentences about codes that are not the usual one.
 fn unusual<S: Session>(
+    mix: &str,
     retries: &[u64; RETRIES_MAX],
     committed: u64,
 ) -> impl Iterator<Item = String> {
     let counted = S::RETRIES.iter().zip(*retries).skip(1);
     counted.filter(|(_, count)| *count > 0).map(move |(code, count)| {
-        format!("of {committed} transactions of a round some were tried again after {code}: {count} times")
+        let times = if count == 1 { "time" } else { "times" };
+        format!(
+            "{}: transactions were tried again after {code} {count} {times} in a round of {committed}",
+            mix.replace('_', "-")
+        )
     })
 }

@@ -90,7 +90,11 @@ impl Party {
             .zip(self.began)
             .map(|(now, began)| now.saturating_sub(began));
         let per_second = sys::probe::ticks_per_second().map_err(|error| error.to_string())?;
-        let used = used.ok_or("the processes of the server cannot be told from others")?;
+        let used = used.ok_or(if self.process.is_some() {
+            "the CPU time of the server's processes was not counted"
+        } else {
+            "the processes of the server cannot be told from others"
+        })?;
         Ok(approx(used) / approx(per_second) * 1e9)
     }
 }

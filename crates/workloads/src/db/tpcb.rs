@@ -76,7 +76,7 @@ static SPEC: Spec = Spec {
     on_disk: false,
 };
 
-fn tables(params: &Params) -> Tables {
+pub(super) fn tables(params: &Params) -> Tables {
     Tables {
         number: 1,
         size: u32::try_from(params.count("scale")).unwrap_or(u32::MAX),
@@ -130,7 +130,7 @@ impl Workload for Tpcb {
         stand_in: &StandIn,
     ) -> Result<Option<OnStandIn>, String> {
         if server_of(Some(stand_in)).is_none() {
-            return Err(NEEDS.to_owned());
+            return Err(oltp::other_kind(stand_in, NEEDS));
         }
         let headline = Headline::named(Topic::Database, "PostgreSQL TPC-B-like");
         Ok(Some(OnStandIn {

@@ -53,6 +53,22 @@ mod tests {
     }
 
     #[test]
+    fn copies_that_are_typed_hold_for_all_of_a_profile() {
+        let request = Request {
+            what: vec!["oltp".to_owned()],
+            copies: Some(["1", "4"].map(|text| text.parse().unwrap()).to_vec()),
+            ..Request::default()
+        };
+        let cases = resolved(&request, &host(4, None, 1)).cases;
+        assert!(cases.iter().all(|case| matches!(case.id.copies, 1 | 4)));
+        let is_update = |copies| {
+            let mut all = cases.iter();
+            all.any(|case| case.id.test == "db.update-index" && case.id.copies == copies)
+        };
+        assert!(is_update(1) && is_update(4));
+    }
+
+    #[test]
     fn the_scaling_profile_fits_every_machine() {
         let check = |host: &HostFacts, expected: &[u32]| {
             let plan = planned("scaling", &[], host);

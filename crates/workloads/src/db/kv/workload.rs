@@ -11,6 +11,7 @@ use super::spec::{HIT_RATE, SPEC};
 use crate::arrivals::{self, OF_ARRIVALS, Queue, RATE};
 use crate::db::encryption;
 use crate::db::engines::Engine;
+use crate::db::oltp;
 use crate::db::party::{self, Party};
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
@@ -188,7 +189,7 @@ impl Workload for Kv {
         stand_in: &StandIn,
     ) -> Result<Option<OnStandIn>, String> {
         if server_of(Some(stand_in)).is_none() {
-            return Err(NEEDS.to_owned());
+            return Err(oltp::other_kind(stand_in, NEEDS));
         }
         let Keys { number, size } = Keys::of(params);
         let mix = params.text("mix");

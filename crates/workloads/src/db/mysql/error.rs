@@ -47,7 +47,7 @@ const fn hint(code: u16) -> &'static str {
         }
         1040 | 1203 => {
             "\nhint: fewer `--copies`, or a larger `max_connections` (or `max_user_connections`) of the server; kurabe \
-             takes one more than copies"
+             takes two more than copies"
         }
         1461 => {
             "\nhint: fewer `--copies` or tables, or a larger `max_prepared_stmt_count` of the server: each connection \

@@ -171,6 +171,14 @@ impl Link for MysqlLink {
         Ok(Holder::read(rows))
     }
 
+    /// An administrator has one more than all, and who is one is not asked.
+    fn connections_max(&mut self) -> Result<Option<String>, Trouble> {
+        self.value(
+            "SELECT IF(@@max_user_connections > 0, LEAST(@@max_user_connections, @@global.max_connections + 1), \
+             @@global.max_connections + 1)",
+        )
+    }
+
     fn number(&mut self) -> Result<Option<String>, Trouble> {
         self.value("SELECT CONNECTION_ID()")
     }

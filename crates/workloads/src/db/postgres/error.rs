@@ -41,6 +41,11 @@ fn hint(code: Code, words: &str) -> &'static str {
         b"28P01" => {
             "\nhint: the password is that of the first line that fits in ~/.pgpass, or of `KURABE_DB_URL` or `--db-file FILE`"
         }
+        // As the server has it where anybody is let in by who they are, for a role that nobody made.
+        b"28000" if words.starts_with("role \"") => {
+            "\nhint: make this user with `createuser NAME` (or CREATE USER), or name another one in the address: \
+             `postgres://USER@HOST/DATABASE`"
+        }
         b"28000" => {
             "\nhint: look at pg_hba.conf of the server, and at the user in the address; where it wants encryption (hostssl) \
              the address says `sslmode=require` or more"
@@ -52,7 +57,7 @@ fn hint(code: Code, words: &str) -> &'static str {
             "\nhint: the user needs the right to make tables: GRANT CREATE ON SCHEMA public TO the user, or a database of his own"
         }
         b"53300" => {
-            "\nhint: fewer `--copies`, or a larger `max_connections` of the server; kurabe takes one more than copies"
+            "\nhint: fewer `--copies`, or a larger `max_connections` of the server; kurabe takes two more than copies"
         }
         b"53100" => "\nhint: the server's disk is full",
         b"57P01" | b"57P02" | b"57P03" => "\nhint: somebody stops or starts the server",

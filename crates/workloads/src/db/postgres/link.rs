@@ -188,6 +188,17 @@ impl Link for PostgresLink {
         Ok(Holder::read(rows))
     }
 
+    /// Administrators are let in whatever the limits of users say, and have connections of their own.
+    fn connections_max(&mut self) -> Result<Option<String>, Trouble> {
+        self.value(
+            "SELECT CASE WHEN r.rolsuper THEN m.most ELSE least(m.most - \
+             current_setting('superuser_reserved_connections')::int, nullif(r.rolconnlimit, -1), \
+             nullif(d.datconnlimit, -1)) END \
+             FROM (SELECT current_setting('max_connections')::int AS most) m, pg_roles r, pg_database d \
+             WHERE r.rolname = session_user AND d.datname = current_database()",
+        )
+    }
+
     fn number(&mut self) -> Result<Option<String>, Trouble> {
         self.value("SELECT pg_backend_pid()")
     }

@@ -143,6 +143,9 @@ pub(super) trait Link {
     /// Who has it, as far as the server tells.
     fn holder(&mut self, lock: Lock) -> Result<Option<Holder>, Trouble>;
 
+    /// How many connections of this user the server lets in at most, as far as it tells.
+    fn connections_max(&mut self) -> Result<Option<String>, Trouble>;
+
     /// The server's number for this connection.
     fn number(&mut self) -> Result<Option<String>, Trouble>;
 
@@ -212,13 +215,41 @@ pub(super) fn settings(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>
         && Server::connected(permits, path)?.with("look at", Link::shared)? == process
     {
         return Err(WorkError::Unsupported(format!(
-            "work on `{}`: two connections have one process of the server at the same time{POOLER}",
+            "cannot work on `{}`: two connections have one process of the server at the same time{POOLER}",
             server.named.address
         )));
     }
     let mut told = server.with("ask for the settings of", Link::settings)?;
     told.extend(server.link.line().facts());
     Ok(told)
+}
+
+/// The connections of a run beside those of its clients: one has the run's lock, and one the round's.
+const BESIDE: u32 = 2;
+
+/// Refuses what would fail in the first round: a server on which these tables cannot be made, or that does not let so
+/// many clients in.
+pub(super) fn fits(
+    permits: &Permits,
+    path: &Path,
+    tables: &[String],
+    clients: u32,
+) -> Result<(), WorkError> {
+    let mut server = Server::connected(permits, path)?;
+    let unfit = server.with("look at", Link::look)?;
+    server.refused(unfit)?;
+    let taken = server.taken(tables)?;
+    server.refused(taken)?;
+    let most = server.with("look at", Link::connections_max)?;
+    let needed = clients.saturating_add(BESIDE);
+    match most.and_then(|most| most.parse::<u32>().ok()) {
+        Some(most) if needed > most => Err(WorkError::Unsupported(format!(
+            "cannot work on `{}`: {clients} copies take {needed} connections, and the server lets in {most} of this \
+             user\nhint: fewer `--copies`, or a larger `max_connections` of the server, or limit of the user",
+            server.named.address
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A server with the lock of a database.
@@ -351,25 +382,29 @@ impl Server {
         tables: &Tables,
     ) -> Result<Self, WorkError> {
         let mut opened = Self::connected(&place.permits, &server.path)?;
-        let mut why = opened.with("look at", Link::look)?;
-        if why.is_none() {
-            opened.lock(Lock::Round, &[])?;
-            let found = opened.relations()?;
-            let engine = opened.named.address.engine;
-            why = refusal(
-                engine,
-                &found,
-                &tables.names(),
-                opened.named.allows_existing,
-            );
-        }
-        match why {
-            None => Ok(opened),
-            Some(why) => Err(WorkError::Unsupported(format!(
-                "make tables in `{}`: {why}",
-                opened.named.address
-            ))),
-        }
+        let unfit = opened.with("look at", Link::look)?;
+        opened.refused(unfit)?;
+        opened.lock(Lock::Round, &[])?;
+        let taken = opened.taken(&tables.names())?;
+        opened.refused(taken)?;
+        Ok(opened)
+    }
+
+    /// Why tables of these names cannot be made among those that are there.
+    fn taken(&mut self, tables: &[String]) -> Result<Option<String>, WorkError> {
+        let found = self.relations()?;
+        let engine = self.named.address.engine;
+        Ok(refusal(engine, &found, tables, self.named.allows_existing))
+    }
+
+    /// An error where tables cannot be made, and why.
+    fn refused(&self, why: Option<String>) -> Result<(), WorkError> {
+        why.map_or(Ok(()), |why| {
+            Err(WorkError::Unsupported(format!(
+                "cannot make tables in `{}`: {why}",
+                self.named.address
+            )))
+        })
     }
 
     /// What it is.
@@ -438,7 +473,7 @@ impl Server {
         });
         match (got, holder) {
             (Err(WorkError::Failed(_)), Some(holder)) => Err(WorkError::Failed(format!(
-                "work in `{address}`: another kurabe {}\n\
+                "cannot work in `{address}`: another kurabe {}\n\
                  hint: wait until it is done, or name another database; where it is no more, `{}` ends its connection",
                 holder.told(),
                 self.link.ends(&holder.number)
@@ -464,7 +499,7 @@ pub(super) fn locked(
         sys::clock::sleep(LOCK_WAIT_NS);
     }
     Err(WorkError::Failed(format!(
-        "work in `{address}`: another kurabe works there, from this machine or another one\n\
+        "cannot work in `{address}`: another kurabe works there, from this machine or another one\n\
          hint: wait until it is done, or name another database"
     )))
 }
@@ -483,7 +518,7 @@ pub(super) fn of(operation: &str, address: &Address, trouble: &Trouble) -> WorkE
         }
         _ => String::new(),
     };
-    let words = format!("{operation} `{address}`{socket}: {trouble}");
+    let words = format!("cannot {operation} `{address}`{socket}: {trouble}");
     if trouble.is_lasting() {
         WorkError::Unsupported(words)
     } else {

@@ -120,7 +120,7 @@ impl Server {
         let held = self.survey(tables)?;
         if Some(held) != expected {
             return Err(WorkError::Wrong(format!(
-                "make tables in `{}`: the server holds {held:?} in place of {expected:?}",
+                "cannot make tables in `{}`: the server holds {held:?} in place of {expected:?}",
                 self.named.address
             )));
         }
