@@ -168,6 +168,23 @@ impl Params {
         }
     }
 
+    /// How many operations a second arrive by themselves (the parameter `rate` of every family that has one); `None`
+    /// where each begins when another one has ended.
+    pub fn ordered_rate(&self) -> Option<u64> {
+        match self.0.get("rate") {
+            Some(ParamValue::Count(rate)) if *rate > 0 => Some(*rate),
+            _ => None,
+        }
+    }
+
+    /// The limit within which a rate is searched (the parameter `limit`): a percentile and its time.
+    pub fn limit(&self) -> Option<(&str, &str)> {
+        match self.0.get("limit") {
+            Some(ParamValue::Text(limit)) => limit.split_once(':'),
+            _ => None,
+        }
+    }
+
     /// All but these.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> Self {

@@ -44,8 +44,11 @@ fn interrupted(child: Child) -> Done {
 /// A second kurabe is told who has the database, and how an administrator ends that.
 fn is_had_by_one(url: &str, ends: &str) {
     let (bed, other) = (Bed::new(), Bed::new());
+    let args = ["run", "db.point-select", "--passes", "1", "--db", url];
+    let more = ["--set", "db.*.table_size=1000", "--set", "db.*.time=500ms"];
+    let once = || other.run(&[&args[..], &more].concat());
     let child = begun(&bed, "db.point-select", &["--db", url]);
-    let done = other.run(&short("db.point-select", &["--db", url])).code(4);
+    let done = once().code(4);
     says(
         &done,
         &["another kurabe has had it for ", " s, from ", ends],
@@ -56,7 +59,7 @@ fn is_had_by_one(url: &str, ends: &str) {
     let again = format!("--db '{url}'");
     says(&done, &["kurabe run --resume", &again]);
     // And with it the lock has gone.
-    other.run(&short("db.point-select", &["--db", url])).code(0);
+    once().code(0);
 }
 
 #[test]

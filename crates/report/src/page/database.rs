@@ -15,7 +15,6 @@ use dialects::printable::quoted;
 use model::comparison::MetricComparison;
 use model::estimate::MetricSummary;
 use model::num::approx;
-use model::params::ParamValue;
 use model::plan::{CaseId, Plan, PlannedCase};
 use model::record::Run;
 use model::spec::Nature;
@@ -333,7 +332,7 @@ pub(super) fn told(view: &RunView<'_>, one: &Headlined, lang: Lang) -> Option<To
     let product = product(view.run).unwrap_or_else(|| first.to_owned());
     let name = format!("{product} {rest}").trim().to_owned();
     match one.metric.quantity.as_str() {
-        TPS => match ordered(case) {
+        TPS => match case.params.ordered_rate() {
             Some(rate) => {
                 of_arrivals(view, case, rate, lang).map(|(by_rate, figure, beside)| Told {
                     name,
@@ -416,14 +415,6 @@ pub(super) fn no_comparison(base: &Run, other: &Run, test: &str, lang: Lang) -> 
     )
 }
 
-/// How many transactions a second were ordered; `None` where each begins when another one has ended.
-fn ordered(case: &PlannedCase) -> Option<u64> {
-    match case.params.get("rate") {
-        Some(ParamValue::Count(rate)) if *rate > 0 => Some(*rate),
-        _ => None,
-    }
-}
-
 /// The rate that was ordered, the latency, and what stands beside it.
 fn of_arrivals(
     view: &RunView<'_>,
@@ -497,10 +488,7 @@ fn transactions(metric: &MetricSummary, lang: Lang) -> Option<String> {
 /// What a search for the highest rate found, and what the same connections do without one.
 fn of_search(view: &RunView<'_>, case: &PlannedCase, lang: Lang) -> Option<(String, String)> {
     let held = find(view, &case.id, HELD)?;
-    let Some(ParamValue::Text(limit)) = case.params.get("limit") else {
-        return None;
-    };
-    let (percentile, time) = limit.split_once(':')?;
+    let (percentile, time) = case.params.limit()?;
     let (number, unit) = time.split_at(time.find(|c: char| c.is_ascii_alphabetic())?);
     let time = format!("{number} {unit}");
     let closed = find(view, &case.id, CLOSED).and_then(|metric| median(&metric.rounds));

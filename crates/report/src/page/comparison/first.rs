@@ -71,7 +71,7 @@ pub(super) fn block(of: Compared<'_>) -> Block {
 /// What the databases of both sides are, where one of them is a server; the sides of a duel say so themselves.
 fn databases(of: Compared<'_>) -> Option<String> {
     let lang = of.lang;
-    let [base, other] = of.sides.both().map(|side| side.first());
+    let [base, other] = of.sides.both().map(Party::first);
     let told = [base, other].map(database::engine);
     let is_server = [base, other]
         .iter()

@@ -12,6 +12,7 @@ use crate::grouped::{grouped, names};
 use crate::lang::say;
 use crate::page::block::Text;
 use crate::page::database;
+use crate::party::Party;
 use model::comparison::{MetricComparison, Refusal};
 use model::plan::CaseId;
 
@@ -31,7 +32,7 @@ pub(super) struct Refused {
 pub(super) fn refused(of: Compared<'_>) -> Refused {
     let (lang, metrics) = (of.lang, &of.comparison.metrics);
     let mut found = Refused::default();
-    let [base, other] = of.sides.both().map(|side| side.first());
+    let [base, other] = of.sides.both().map(Party::first);
     // Whatever is set differs between SQLite and a server: that is one reason for all, and no parameter to be changed.
     let apart = database::is_against_server(base, other) && !of.sides.are_of_a_duel();
     let is_apart = |metric: &&MetricComparison| {

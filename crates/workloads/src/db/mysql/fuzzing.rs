@@ -4,7 +4,7 @@ use super::decode::{self, HEADER, PACKET_MAX, Parts};
 use super::login::log_in_over;
 use super::wire::Wire;
 use crate::db::engines::Engine;
-use crate::db::fuzzing::{heard, somebody};
+use crate::db::fuzzing::{PASSWORD, heard, quotes_no_password, somebody};
 use engine::secret::Secret;
 
 /// The first byte says whether it is heard while we log in or as an answer, and whether it is packets as it is, or
@@ -24,11 +24,11 @@ pub(in crate::db) fn any(bytes: &[u8]) {
     let (ours, theirs) = heard(&bytes);
     let mut wire = Wire::over(ours);
     if is_login {
-        let secret = (way & 4 == 0).then(|| Secret::new("pw".to_owned()));
+        let secret = (way & 4 == 0).then(|| Secret::new(PASSWORD.to_owned()));
         match log_in_over(wire, &somebody(Engine::Mysql), secret.as_ref()) {
             Ok((let_in, _)) => wire = let_in,
             Err(trouble) => {
-                assert!(!trouble.to_string().contains("pw"));
+                quotes_no_password(&trouble.to_string(), &bytes);
                 drop(theirs);
                 return;
             }

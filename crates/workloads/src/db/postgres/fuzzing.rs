@@ -4,7 +4,7 @@ use super::decode::{self, Columns, HEADER, MESSAGE_MAX};
 use super::login::log_in_over;
 use super::wire::Wire;
 use crate::db::engines::Engine;
-use crate::db::fuzzing::{heard, somebody};
+use crate::db::fuzzing::{PASSWORD, heard, quotes_no_password, somebody};
 use engine::secret::Secret;
 
 /// The first byte says whether it is heard while we log in, with a password or without one, or as an answer.
@@ -24,11 +24,11 @@ pub(in crate::db) fn any(bytes: &[u8]) {
         });
         assert!(rows <= bytes.len());
     } else {
-        let secret = (way % 3 == 1).then(|| Secret::new("pw".to_owned()));
+        let secret = (way % 3 == 1).then(|| Secret::new(PASSWORD.to_owned()));
         match log_in_over(wire, &somebody(Engine::Postgres), secret.as_ref()) {
             Ok((let_in, _)) => wire = let_in,
             Err(trouble) => {
-                assert!(!trouble.to_string().contains("pw"));
+                quotes_no_password(&trouble.to_string(), bytes);
                 drop(theirs);
                 return;
             }
