@@ -163,7 +163,7 @@ fn a_postgres_is_spoken_to_encrypted_and_known_by_its_certificate() {
         ),
         &[
             "the connections are encrypted (TLSv1.3, TLS_AES_256_GCM_SHA384)",
-            &format!("names `localhost` and is of an authority in `{ours}`"),
+            &format!("is of an authority in `{ours}`, and names the host"),
         ],
     );
     assert_eq!(told(&named, "tls"), "TLSv1.3", "{named}");
@@ -310,7 +310,7 @@ fn a_mariadb_is_spoken_to_encrypted_where_it_asks_for_that() {
         ),
         &[
             "the connections are encrypted (TLSv1.3",
-            "names `localhost`",
+            "names the host of the address",
         ],
     );
     assert_eq!(told(&named, "tls"), "TLSv1.3", "{named}");
@@ -385,7 +385,7 @@ fn a_redis_is_spoken_to_encrypted_on_a_port_of_its_own() {
         &url("localhost", &format!("?cacert={ours}")),
         &[
             "the connections are encrypted (TLSv1.3",
-            "names `localhost`",
+            "names the host of the address",
         ],
     );
     assert_eq!(told(&named, "tls"), "TLSv1.3", "{named}");

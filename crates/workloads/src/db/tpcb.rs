@@ -4,6 +4,7 @@
 //! Clients, figures, and what is checked are `db.oltp`'s; the tables are pgbench's, and so are its statements.
 
 use super::client::Setting;
+use super::encryption;
 use super::engines::Engine;
 use super::mix::TPCB as DEPOSITS;
 use super::oltp;
@@ -146,7 +147,8 @@ impl Workload for Tpcb {
                 .collect(),
             shape: self.shape(params),
             on_disk: false,
-            allocates: false,
+            // A record of TLS takes memory, in either direction.
+            allocates: encryption::is_asked(&stand_in.path),
             // The server names its version in the notes.
             implementation: None,
             without: &[],

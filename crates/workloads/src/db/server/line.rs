@@ -83,7 +83,8 @@ fn connected(to: &Address, by: u64) -> Result<Socket, Trouble> {
 /// written, which makes room that nobody waits for (at Unix sockets alone). One that sleeps in poll(2), as the
 /// libraries of these servers do, is not.
 fn read_unix(socket: &mut UnixStream, room: &mut [u8], patience: Duration) -> io::Result<usize> {
-    let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+    // Not sooner than was asked for.
+    let patience_ms = u64::try_from(patience.as_millis()).map_or(u64::MAX, |millis| millis + 1);
     if is_readable_within(socket.as_fd(), patience_ms)? {
         socket.read(room)
     } else {

@@ -109,7 +109,7 @@ pub(super) fn open(
         is_broken: false,
         version: String::new(),
         cipher: String::new(),
-        known: known(host, asked.check, &authorities),
+        known: known(asked.check, &authorities),
     };
     tls.shake_hands(within).map_err(|fault| match fault {
         Fault::Tls(error) => refused(error),
@@ -122,19 +122,18 @@ pub(super) fn open(
     Ok(tls)
 }
 
-/// What is known of the server once hands are shaken.
-fn known(host: &str, check: Check, authorities: &str) -> String {
-    match check {
-        Check::Nothing => "the server's certificate was not verified: somebody between could have answered in its \
-                           place"
-            .to_owned(),
-        Check::Authority => {
-            format!("the server's certificate is of an authority in `{authorities}`; its name was not verified")
+/// What is known of the server once hands are shaken. The host stands in the address, which is made unknown where a run
+/// is published.
+fn known(check: Check, authorities: &str) -> String {
+    let what = match check {
+        Check::Nothing => {
+            return "the server's certificate was not verified: somebody between could have answered in its place"
+                .to_owned();
         }
-        Check::Name => {
-            format!("the server's certificate names `{host}` and is of an authority in `{authorities}`")
-        }
-    }
+        Check::Authority => "the host that it names was not looked at",
+        Check::Name => "names the host of the address",
+    };
+    format!("the server's certificate is of an authority in `{authorities}`, and {what}")
 }
 
 impl Tls {
@@ -200,8 +199,15 @@ impl Tls {
             self.plain.clear();
             self.taken = 0;
             match self.advance(room, None)? {
-                State::Fetched(0) => {}
-                State::Fetched(fetched) => return Ok(fetched),
+                State::Fetched(mut fetched) => {
+                    // All records that are here as a whole: of none of them does the socket say anything any more.
+                    while let State::Fetched(more) = self.advance(&mut room[fetched..], None)? {
+                        fetched += more;
+                    }
+                    if fetched > 0 {
+                        return Ok(fetched);
+                    }
+                }
                 State::Ended => return Ok(0),
                 State::Blocked | State::Open => {
                     if self.more()? == 0 {

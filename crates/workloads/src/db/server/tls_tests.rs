@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -28,11 +29,18 @@ fn testdata(name: &str) -> PathBuf {
 
 /// The server's side of a connection.
 pub(in crate::db) fn served(socket: TcpStream) -> StreamOwned<ServerConnection, TcpStream> {
+    served_by(&TLS13, socket)
+}
+
+fn served_by(
+    version: &'static SupportedProtocolVersion,
+    socket: TcpStream,
+) -> StreamOwned<ServerConnection, TcpStream> {
     let own = CertificateDer::from_pem_slice(SERVER).unwrap();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
     let provider = rustls::crypto::ring::default_provider();
     let config = ServerConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(&[version])
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![own], key)
@@ -118,10 +126,69 @@ fn what_is_sent_comes_through_whatever_the_records_are() {
         assert!(note.contains("encrypted (TLSv1.3, TLS_AES_256"), "{note}");
         let words = match check {
             Check::Nothing => "certificate was not verified",
-            Check::Authority => "authority.pem`; its name was not verified",
-            Check::Name => "names `localhost` and is of an authority",
+            Check::Authority => "authority.pem`, and the host that it names was not looked at",
+            Check::Name => "authority.pem`, and names the host of the address",
         };
         assert!(note.contains(words), "{note}");
+    }
+}
+
+#[test]
+fn an_older_version_is_spoken_to_servers_that_know_no_newer_one() {
+    for check in [Check::Nothing, Check::Name] {
+        let server = |socket| {
+            let mut stream = served_by(&TLS12, socket);
+            let mut got = [0; 5];
+            stream.read_exact(&mut got).unwrap();
+            stream.write_all(&got).unwrap();
+        };
+        let client = |mut tls: Tls| {
+            tls.write(b"hello").unwrap();
+            let mut got = [0; 100];
+            assert_eq!(tls.read(&mut got).unwrap(), 5);
+            assert!(got.starts_with(b"hello"));
+            tls.facts().map(|fact| fact.value)
+        };
+        let facts = between((asked(check), SOON), server, client).unwrap();
+        assert_eq!(
+            facts,
+            ["TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"]
+        );
+    }
+}
+
+#[test]
+fn nothing_that_came_is_left_where_nobody_is_told_of_it() {
+    let server = |socket| {
+        let mut stream = served(socket);
+        let mut got = [0; 5];
+        stream.read_exact(&mut got).unwrap();
+        // Three records in one write, after which nothing comes.
+        for piece in [&b"one"[..], b"two", b"three"] {
+            stream.conn.writer().write_all(piece).unwrap();
+        }
+        let mut records = Vec::new();
+        while stream.conn.wants_write() {
+            stream.conn.write_tls(&mut records).unwrap();
+        }
+        stream.sock.write_all(&records).unwrap();
+        let _ = stream.sock.read_to_end(&mut Vec::new());
+    };
+    for room in [2, 4, 100] {
+        let client = |mut tls: Tls| {
+            tls.write(b"hello").unwrap();
+            let mut got = Vec::new();
+            loop {
+                let mut room = vec![0; room];
+                let read = tls.read(&mut room).unwrap();
+                got.extend_from_slice(&room[..read]);
+                if !tls.holds_more() {
+                    return got;
+                }
+            }
+        };
+        let got = between((asked(Check::Name), SOON), server, client).unwrap();
+        assert_eq!(got, b"onetwothree", "{room}");
     }
 }
 
@@ -244,6 +311,7 @@ fn a_file_of_authorities_that_is_of_no_use_is_told() {
     };
     for (path, words) in [
         (dir.path().join("none"), "No such file"),
+        (PathBuf::from("authority.pem"), "no absolute path"),
         (dir.path().to_owned(), "no regular file"),
         (file("empty", b""), "no certificate"),
         (file("noise", b"\x00\xff certificate"), "no certificate"),

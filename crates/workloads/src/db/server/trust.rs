@@ -11,11 +11,13 @@ use crate::db::engines::Engine;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{
-    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+    CryptoProvider, KeyProvider, WebPkiSupportedAlgorithms, verify_tls12_signature,
+    verify_tls13_signature,
 };
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
+use rustls::sign::SigningKey;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
@@ -114,7 +116,10 @@ pub(super) fn config(
     engine: Engine,
     asked: &Encryption,
 ) -> Result<(ClientConfig, String), TlsTrouble> {
-    let provider = rustls::crypto::ring::default_provider();
+    let provider = CryptoProvider {
+        key_provider: &NoKeys,
+        ..rustls::crypto::ring::default_provider()
+    };
     let (roots, path) = match asked.check {
         Check::Nothing => (None, String::new()),
         Check::Authority | Check::Name => {
@@ -162,6 +167,10 @@ pub(super) fn roots(path: &Path) -> Result<RootCertStore, TlsTrouble> {
         path: path.display().to_string(),
         why,
     };
+    // A worker has another directory.
+    if !path.is_absolute() {
+        return Err(refused("it is no absolute path".to_owned()));
+    }
     let pem = read(path).map_err(|error| refused(error.to_string()))?;
     let mut found = Vec::new();
     for one in CertificateDer::pem_slice_iter(&pem) {
@@ -186,6 +195,16 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut pem = Vec::new();
     File::open(path)?.take(BYTES_MAX).read_to_end(&mut pem)?;
     Ok(pem)
+}
+
+/// We have no certificate to show, so that nothing of ours is ever signed: what would sign it is left out of the program.
+#[derive(Debug)]
+struct NoKeys;
+
+impl KeyProvider for NoKeys {
+    fn load_private_key(&self, _: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        Err(Error::General("there are no keys of clients".to_owned()))
+    }
 }
 
 /// What is asked of a certificate.
