@@ -197,7 +197,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(pem)
 }
 
-/// We have no certificate to show, so that nothing of ours is ever signed: what would sign it is left out of the program.
+/// We have no certificate to show, so that nothing of ours is ever signed: what would sign it is left out.
 #[derive(Debug)]
 struct NoKeys;
 
