@@ -510,7 +510,7 @@ mod tests {
         };
         check(
             "oracle://u:hunter2@h/d",
-            "`postgres://`, `mysql://`, `redis://`",
+            "`mysql://`, `mariadb://`, `redis://`",
         );
         check("mysql://u:hunter2@h", "database");
         check("mysql://u@h/d?socket=hunter2", "socket");
