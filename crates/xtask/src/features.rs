@@ -96,6 +96,10 @@ fn a_feature_more_or_less_and_a_crate_that_is_gone_are_found() {
 /// Libraries of measured code that do not run in it, and why.
 const NOT_MEASURED: &[(&str, &str)] = &[
     ("libc", "declarations alone"),
+    (
+        "rustls",
+        "what is around the assembly of `ring`, over TLS alone",
+    ),
     ("serde_derive", "runs in the compiler"),
     ("thiserror", "words of errors"),
 ];

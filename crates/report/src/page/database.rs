@@ -386,8 +386,12 @@ pub(super) fn engine(run: &Run) -> Option<String> {
     server(run).or_else(within)
 }
 
-/// Whether one side is a server and the other one is not, so that what they set for themselves differs by nature.
+/// Whether one side is a server and the other one SQLite, so that what they set for themselves differs by nature. What
+/// was imported names no server and is none of SQLite's.
 pub(super) fn is_against_server(base: &Run, other: &Run) -> bool {
+    if [base, other].iter().any(|run| run.meta.origin.is_some()) {
+        return false;
+    }
     let has_server = |run: &Run| run.plan.servers().next().is_some();
     let is_database = |run: &Run| {
         let mut cases = run.plan.cases.iter();

@@ -466,6 +466,8 @@ fn many_processes_on_a_disk_are_no_question_about_cpus() {
     for case in &mut run.plan.cases {
         case.nature = Nature::Compute;
     }
+    // Where there is one CPU: with more, 64 say nothing of the second one.
+    run.host.limits.cpus_allowed = Fact::Known(1);
     assert_eq!(
         crate::scaling::scaling(&run).len(),
         1,
