@@ -24,7 +24,7 @@ pub(crate) use worker::give_back;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -287,22 +287,6 @@ pub fn wait_readable(fds: &[RawFd], timeout_ms: u64) -> io::Result<()> {
         return Err(error);
     }
     Ok(())
-}
-
-/// Whether `fd` can be read or has hung up within `timeout_ms`; nothing is allocated.
-pub fn is_readable_within(fd: BorrowedFd<'_>, timeout_ms: u64) -> io::Result<bool> {
-    let mut poll = libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let timeout = libc::c_int::try_from(timeout_ms).unwrap_or(libc::c_int::MAX);
-    // SAFETY: `poll` is one valid entry.
-    match unsafe { libc::poll(&raw mut poll, 1, timeout) } {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 fn set_nonblocking(fd: RawFd) -> io::Result<()> {

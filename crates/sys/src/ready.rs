@@ -1,9 +1,30 @@
-//! Which of several sockets have something to read: one call for all of them, and one for as many as there are.
-#![expect(unsafe_code, reason = "std has no epoll")]
+//! Whether sockets have something to read: one, or which of several, told by one call for as many as have.
+#![expect(unsafe_code, reason = "std has no poll and no epoll")]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
+
+/// Whether this one has something to read, its end too, within so long. Nothing is allocated.
+pub fn is_readable_within(socket: BorrowedFd<'_>, at_most: Duration) -> io::Result<bool> {
+    let mut poll = libc::pollfd {
+        fd: socket.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: `poll` is one valid entry.
+    match unsafe { libc::poll(&raw mut poll, 1, millis(at_most)) } {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// In whole milliseconds, never sooner.
+fn millis(at_most: Duration) -> libc::c_int {
+    let millis = at_most.as_micros().div_ceil(1000);
+    libc::c_int::try_from(millis).unwrap_or(libc::c_int::MAX)
+}
 
 /// So many are told by one call.
 const TOLD_MAX: usize = 64;
@@ -55,7 +76,7 @@ impl Ready {
     }
 
     fn ask(&mut self, at_most: Duration) -> io::Result<()> {
-        let millis = libc::c_int::try_from(at_most.as_millis()).unwrap_or(libc::c_int::MAX);
+        let millis = millis(at_most);
         let room = libc::c_int::try_from(TOLD_MAX).unwrap_or(libc::c_int::MAX);
         loop {
             // SAFETY: `told` has room for so many.
@@ -100,6 +121,17 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn one_is_waited_for_no_shorter_than_was_asked() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let begun = crate::clock::monotonic();
+        let asked = Duration::from_micros(20_500);
+        assert!(!is_readable_within(ours.as_fd(), asked).unwrap());
+        assert!(crate::clock::monotonic() - begun >= 20_500_000);
+        theirs.write_all(b"a").unwrap();
+        assert!(is_readable_within(ours.as_fd(), Duration::from_secs(60)).unwrap());
+    }
 
     #[test]
     fn whoever_has_something_to_read_is_told_until_it_is_read() {

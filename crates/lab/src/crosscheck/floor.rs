@@ -12,7 +12,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
-use sys::process::is_readable_within;
+use std::time::Duration;
+use sys::ready::is_readable_within;
 
 /// The most that is read at once.
 const PART: usize = 1 << 16;
@@ -21,7 +22,7 @@ const PART: usize = 1 << 16;
 const NANOS: u64 = 1_000_000_000;
 
 /// An echo answers sooner.
-const WAIT_MS: u64 = 10_000;
+const WAIT: Duration = Duration::from_secs(10);
 
 /// Exchanges that are played; more say nothing new.
 const PLAYED_MAX: usize = 10_000;
@@ -172,7 +173,7 @@ fn play(mut stream: UnixStream, played: &[Exchange]) -> anyhow::Result<(u64, u64
         stream
             .write_all(&buffer[..exchange.request])
             .context(failed)?;
-        is_readable_within(stream.as_fd(), WAIT_MS).context(failed)?;
+        is_readable_within(stream.as_fd(), WAIT).context(failed)?;
         stream
             .read_exact(&mut buffer[..exchange.answer])
             .context(failed)?;

@@ -9,18 +9,18 @@
 //! Its percentiles are shown and not judged: its clock does not run for as long as a request is under way
 //! (docs/method/database.md).
 
+use super::Wanted;
 use super::checks::Must;
 use super::originals::{self, cpu_seconds};
 use super::pairs::{self, Line, Load, Own, Sides};
-use super::{Wanted, median_of};
 use crate::asked;
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use model::num::{approx, round_to_u64};
 use std::path::Path;
-use workloads::db::address::{Address, Defaults, Host};
+use workloads::db::address::{Address, Host};
 use workloads::db::engines::Engine;
-use xtask::process::{command, output, succeed};
+use xtask::process::{command, succeed};
 
 /// The word behind `cargo lab crosscheck`.
 pub(super) const WORD: &str = "kv";
@@ -50,10 +50,7 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     };
     ensure!(options.seconds > 0, "measure for 0 s: at least 1 is needed");
     let server = server_of(&options.db)?;
-    let own = Own {
-        binary: asked::binary(root, options.wanted.binary.as_deref())?,
-        dir: pairs::directory(root, WORD)?,
-    };
+    let own = Own::new(root, &options.wanted, WORD)?;
     let bench = Bench {
         line: format!("redis-benchmark {server} -r {KEYS} -d {BYTES}"),
         url: options.db,
@@ -73,16 +70,13 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
 
 /// How redis-benchmark reaches the server of this address, and the database behind the one that it names.
 fn server_of(url: &str) -> anyhow::Result<String> {
-    let typed = Address::read(url, &Defaults::default());
-    let typed = typed.context("read the address behind `--db`")?;
-    ensure!(typed.password.is_none(), "the server must ask for none");
     let Address {
         engine,
         host,
         port,
         database,
         ..
-    } = typed.address;
+    } = pairs::address(url, "--db")?;
     if engine != Engine::Redis {
         bail!("redis-benchmark does not speak to {}", engine.products());
     }
@@ -195,9 +189,7 @@ impl Bench<'_> {
         if commands.is_empty() {
             commands.push(line.clone());
         }
-        // The shell tells the CPU time of what it has waited for.
-        let line = format!("{line} && times");
-        let text = output(command(&self.own.dir, "bash").args(["-c", &line]))?;
+        let text = self.own.timed(&line)?;
         Ok((Report::read(&text)?, cpu_seconds(&text)?))
     }
 }
@@ -215,24 +207,20 @@ impl Sides<Requests> for Bench<'_> {
 
     fn ours(&self, load: &Requests, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
         let test = format!("db.kv-{}", load.kind);
-        let connections = load.connections.to_string();
         let sets = [
-            format!("{test}.time={}s", self.seconds),
-            format!("{test}.keys={KEYS}"),
-            format!("{test}.data_size={BYTES}"),
-            format!("{test}.pipeline={}", load.pipeline),
+            ("time", format!("{}s", self.seconds)),
+            ("keys", KEYS.to_string()),
+            ("data_size", BYTES.to_string()),
+            ("pipeline", load.pipeline.to_string()),
         ];
-        let mut arguments = vec![&*test, "--copies", &connections, "--db", &self.url];
-        for set in &sets {
-            arguments.extend(["--set", set]);
-        }
-        let document = self.own.round(&arguments, commands)?;
-        let of = |name: &str| median_of(&document, &format!("{test}@{connections}:{name}"));
+        let round = self
+            .own
+            .round((&test, load.connections, &self.url), &sets, commands)?;
         Ok(vec![
-            of("requests_per_s")?,
-            1e9 / of("cpu_ns_per_op")?,
-            of("lat_ns_p50")? / 1e6,
-            of("lat_ns_p99")? / 1e6,
+            round.of("requests_per_s")?,
+            1e9 / round.of("cpu_ns_per_op")?,
+            round.of("lat_ns_p50")? / 1e6,
+            round.of("lat_ns_p99")? / 1e6,
         ])
     }
 

@@ -1,11 +1,13 @@
 //! Pairs beside a program that works on a database server: both sides of a load, in turn first and second.
 
 use super::checks::Must;
-use super::{Measured, Page, Wanted, originals};
+use super::{Measured, Page, Wanted, median_of, originals};
+use crate::asked;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use workloads::db::address::{Address, Defaults};
 use xtask::process::{command, output, target_dir};
 
 /// What is compared, and what its ratio must be.
@@ -45,29 +47,66 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// One round of a test on a server, as a document.
+    /// The binary that is wanted, and a directory for `word`.
+    pub(super) fn new(root: &Path, wanted: &Wanted, word: &str) -> anyhow::Result<Self> {
+        let dir = target_dir(root).join(format!("crosscheck-{word}"));
+        fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
+        Ok(Self {
+            binary: asked::binary(root, wanted.binary.as_deref())?,
+            dir,
+        })
+    }
+
+    /// One round of a test with so many copies on the server at `url`.
     pub(super) fn round(
         &self,
-        arguments: &[&str],
+        (test, copies, url): (&str, u32, &str),
+        sets: &[(&str, String)],
         commands: &mut Vec<String>,
-    ) -> anyhow::Result<Value> {
+    ) -> anyhow::Result<Round> {
         let mut run = command(&self.dir, &self.binary);
-        run.arg("run").args(arguments);
+        run.args(["run", test, "--copies", &copies.to_string(), "--db", url]);
+        for (name, value) in sets {
+            run.args(["--set", &format!("{test}.{name}={value}")]);
+        }
         run.args(["--passes", "1", "--json", "--quiet", "--store", "ours.db"]);
         originals::note(commands, &run);
         let text = output(&mut run)?;
         for end in ["", "-wal", "-shm"] {
             let _ = fs::remove_file(self.dir.join(format!("ours.db{end}")));
         }
-        serde_json::from_str(&text).context("read our own document")
+        Ok(Round {
+            case: format!("{test}@{copies}"),
+            document: serde_json::from_str(&text).context("read our own document")?,
+        })
+    }
+
+    /// What another program says, and below it the CPU time that the shell has seen it use.
+    pub(super) fn timed(&self, line: &str) -> anyhow::Result<String> {
+        let line = format!("{line} && times");
+        output(command(&self.dir, "bash").args(["-c", &line]))
     }
 }
 
-/// The directory in which both sides of `word` work.
-pub(super) fn directory(root: &Path, word: &str) -> anyhow::Result<PathBuf> {
-    let dir = target_dir(root).join(format!("crosscheck-{word}"));
-    fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
-    Ok(dir)
+/// One round of ours.
+pub(super) struct Round {
+    case: String,
+    document: Value,
+}
+
+impl Round {
+    /// A figure of it.
+    pub(super) fn of(&self, quantity: &str) -> anyhow::Result<f64> {
+        median_of(&self.document, &format!("{}:{quantity}", self.case))
+    }
+}
+
+/// The address behind `option`, of a server that asks for no password.
+pub(super) fn address(url: &str, option: &str) -> anyhow::Result<Address> {
+    let typed = Address::read(url, &Defaults::default());
+    let typed = typed.with_context(|| format!("read the address behind `{option}`"))?;
+    ensure!(typed.password.is_none(), "the server must ask for none");
+    Ok(typed.address)
 }
 
 /// Measures the loads that are wanted, prints their lines, and keeps them where that was asked for.

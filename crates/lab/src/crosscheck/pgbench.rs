@@ -4,16 +4,16 @@
 //! connections, so that they do not all wait for one. The CPU time is that of the client alone: ours of the measured
 //! part, pgbench's of the whole process.
 
+use super::Wanted;
 use super::checks::Must;
 use super::originals::{behind, cpu_seconds};
 use super::pairs::{self, Line, Load, Own, Sides};
-use super::{Wanted, median_of};
 use crate::asked;
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use clap::Parser;
 use std::fs;
 use std::path::Path;
-use workloads::db::address::{Address, Defaults, Host};
+use workloads::db::address::{Address, Host};
 use workloads::db::engines::Engine;
 use xtask::process::{command, output, succeed};
 
@@ -43,10 +43,7 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
-    let own = Own {
-        binary: asked::binary(root, options.wanted.binary.as_deref())?,
-        dir: pairs::directory(root, WORD)?,
-    };
+    let own = Own::new(root, &options.wanted, WORD)?;
     let bench = Bench {
         ours: options.ours,
         to: libpq(&options.theirs)?,
@@ -69,9 +66,6 @@ impl Load for Connections {
 
 /// The server in words of PostgreSQL's programs.
 fn libpq(url: &str) -> anyhow::Result<String> {
-    let typed = Address::read(url, &Defaults::default());
-    let typed = typed.context("read the address behind `--theirs`")?;
-    ensure!(typed.password.is_none(), "the server must ask for none");
     let Address {
         engine,
         user,
@@ -79,7 +73,7 @@ fn libpq(url: &str) -> anyhow::Result<String> {
         port,
         database,
         ..
-    } = typed.address;
+    } = pairs::address(url, "--theirs")?;
     ensure!(
         engine == Engine::Postgres,
         "pgbench does not speak to {}",
@@ -123,20 +117,17 @@ impl Sides<Connections> for Bench<'_> {
         Connections(number): &Connections,
         commands: &mut Vec<String>,
     ) -> anyhow::Result<Vec<f64>> {
-        let (time, scale) = (
-            format!("{TEST}.time={SECONDS}s"),
-            format!("{TEST}.scale={number}"),
-        );
-        let copies = number.to_string();
-        let arguments = [
-            TEST, "--copies", &copies, "--db", &self.ours, "--set", &time, "--set", &scale,
+        let sets = [
+            ("time", format!("{SECONDS}s")),
+            ("scale", number.to_string()),
         ];
-        let document = self.own.round(&arguments, commands)?;
-        let of = |name: &str| median_of(&document, &format!("{TEST}@{number}:{name}"));
+        let round = self
+            .own
+            .round((TEST, *number, &self.ours), &sets, commands)?;
         Ok(vec![
-            of("tps")?,
-            1e9 / of("cpu_ns_per_op")?,
-            of("lat_ns_mean")? / 1e6,
+            round.of("tps")?,
+            1e9 / round.of("cpu_ns_per_op")?,
+            round.of("lat_ns_mean")? / 1e6,
         ])
     }
 
@@ -153,8 +144,7 @@ impl Sides<Connections> for Bench<'_> {
         if !commands.contains(&line) {
             commands.extend([make, line.clone()]);
         }
-        let line = format!("{line} && times");
-        let text = output(command(&self.own.dir, "bash").args(["-c", &line]))?;
+        let text = self.own.timed(&line)?;
         let done = behind(&text, "number of transactions actually processed:")?;
         Ok(vec![
             behind(&text, "tps =")?,

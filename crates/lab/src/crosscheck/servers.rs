@@ -7,16 +7,16 @@
 
 use super::checks::{Must, Reported};
 use super::originals::{self, behind, sysbench_figure};
-use super::pairs::{self, Line, Load, Own, Sides};
-use super::{Measured, Wanted, floor, median_of};
+use super::pairs::{self, Line, Load, Own, Round, Sides};
+use super::{Measured, Wanted, floor};
 use crate::asked;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use clap::Parser;
 use std::fs;
 use std::path::Path;
-use workloads::db::address::{Address, Defaults, Host};
+use workloads::db::address::{Address, Host};
 use workloads::db::engines::Engine;
-use xtask::process::{command, output, succeed};
+use xtask::process::{command, succeed};
 
 /// The word behind `cargo lab crosscheck`.
 pub(super) const WORD: &str = "servers";
@@ -48,10 +48,7 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
-    let own = Own {
-        binary: asked::binary(root, options.wanted.binary.as_deref())?,
-        dir: pairs::directory(root, WORD)?,
-    };
+    let own = Own::new(root, &options.wanted, WORD)?;
     let bench = Bench {
         theirs: Connection::of(&options.theirs)?,
         ours: options.ours,
@@ -108,17 +105,14 @@ struct Connection {
 
 impl Connection {
     fn of(url: &str) -> anyhow::Result<Self> {
-        let typed = Address::read(url, &Defaults::default());
-        let typed = typed.context("read the address behind `--theirs`")?;
-        ensure!(typed.password.is_none(), "the server must ask for none");
         let Address {
             engine,
             user,
             host,
             port,
             database,
-            tls: _,
-        } = typed.address;
+            ..
+        } = pairs::address(url, "--theirs")?;
         let driver = match engine {
             Engine::Postgres => "pgsql",
             Engine::Mysql => "mysql",
@@ -148,15 +142,6 @@ struct Bench<'a> {
     own: &'a Own,
 }
 
-/// What one round of ours came to.
-struct Round {
-    tps: f64,
-    qps: f64,
-    cpu_ns: f64,
-    p95_ms: f64,
-    mean_ns: f64,
-}
-
 impl Bench<'_> {
     fn round(
         &self,
@@ -164,26 +149,13 @@ impl Bench<'_> {
         url: &str,
         commands: &mut Vec<String>,
     ) -> anyhow::Result<Round> {
-        let Transactions { test, threads, .. } = load;
-        let copies = threads.to_string();
-        let settings = [
-            format!("{test}.time={SECONDS}s"),
-            format!("{test}.table_size={}", self.table_size),
-            format!("{test}.rows={}", self.rand_type),
+        let sets = [
+            ("time", format!("{SECONDS}s")),
+            ("table_size", self.table_size.to_string()),
+            ("rows", self.rand_type.clone()),
         ];
-        let mut arguments = vec![*test, "--copies", &copies, "--db", url];
-        for setting in &settings {
-            arguments.extend(["--set", setting]);
-        }
-        let document = self.own.round(&arguments, commands)?;
-        let of = |name: &str| median_of(&document, &format!("{test}@{threads}:{name}"));
-        Ok(Round {
-            tps: of("tps")?,
-            qps: of("qps")?,
-            cpu_ns: of("cpu_ns_per_op")?,
-            p95_ms: of("lat_ns_p95")? / 1e6,
-            mean_ns: of("lat_ns_mean")?,
-        })
+        let Transactions { test, threads, .. } = load;
+        self.own.round((test, *threads, url), &sets, commands)
     }
 }
 
@@ -209,7 +181,11 @@ impl Sides<Transactions> for Bench<'_> {
 
     fn ours(&self, load: &Transactions, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
         let round = self.round(load, &self.ours, commands)?;
-        Ok(vec![round.tps, 1e9 / round.cpu_ns, round.p95_ms])
+        Ok(vec![
+            round.of("tps")?,
+            1e9 / round.of("cpu_ns_per_op")?,
+            round.of("lat_ns_p95")? / 1e6,
+        ])
     }
 
     fn theirs(&self, load: &Transactions, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
@@ -231,8 +207,7 @@ impl Sides<Transactions> for Bench<'_> {
         if !commands.contains(&line) {
             commands.push(line.clone());
         }
-        let line = format!("{line} && times");
-        let text = output(command(&self.own.dir, "bash").args(["-c", &line]))?;
+        let text = self.own.timed(&line)?;
         Ok(vec![
             sysbench_figure(&text, Reported::EventsOverTime(1.0))?,
             sysbench_figure(&text, Reported::EventsOverCpuTime(1.0))?,
@@ -251,8 +226,7 @@ impl Sides<Transactions> for Bench<'_> {
             1e6 / stats::quantile::median(&per_second).unwrap_or(f64::NAN)
         };
         let (ours, theirs) = (cpu_us(|pair| pair.0), cpu_us(|pair| pair.1));
-        let own = Address::read(&self.ours, &Defaults::default());
-        let mut own = own.context("read the address behind `--ours`")?.address;
+        let mut own = pairs::address(&self.ours, "--ours")?;
         let Some(server) = own.socket() else {
             return Ok(None);
         };
@@ -268,14 +242,14 @@ impl Sides<Transactions> for Bench<'_> {
         });
         fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
         let (passed, through) = (passed?, through.context("nothing was measured")?);
-        let exchanges = through.qps / through.tps;
+        let exchanges = through.of("qps")? / through.of("tps")?;
         let floor = floor::cpu_ns(&passed, load.threads)? * exchanges / 1e3;
         let direct = self.round(load, &self.ours, &mut Vec::new())?;
         Ok(Some(format!(
             "| {} | {ours:.1} | {theirs:.1} | {floor:.1} ({exchanges:.0} exchanges) | {:.2} | {:.0} % |",
             load.name(),
             ours / floor,
-            100.0 * direct.cpu_ns / direct.mean_ns
+            100.0 * direct.of("cpu_ns_per_op")? / direct.of("lat_ns_mean")?
         )))
     }
 

@@ -28,6 +28,7 @@ mod session;
 mod slo;
 mod spec;
 mod sqlite;
+mod stand_in;
 mod statement;
 mod tables;
 mod text;

@@ -5,7 +5,6 @@
 //! made anew where a round before has changed it and it is small.
 
 use super::client::{Changes, Client, Counts, Course, Setting, Shared};
-use super::encryption;
 use super::engines::Engine;
 use super::mix::Mix;
 use super::mysql::Mysql;
@@ -17,6 +16,7 @@ use super::server::{self, Driver, Server};
 use super::session::{RETRIES_MAX, Session};
 use super::spec::{LAT_P999, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
 use super::sqlite::Sqlite;
+use super::stand_in::{self, server_of};
 use super::tables::{self, Held, Tables};
 use super::under::{OfFile, OfServer, Under};
 use crate::arrivals::{self, OF_ARRIVALS, Queue};
@@ -30,7 +30,6 @@ use engine::workload::{
 use model::ground::{Ground, GroundKind};
 use model::headline::{Headline, Topic};
 use model::host::HostFacts;
-use model::named::NamedKind;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
@@ -99,18 +98,6 @@ pub(super) fn check_time(params: &Params) -> Result<(), BadValue> {
     Ok(())
 }
 
-/// What a test on a server is allowed to do there.
-pub(super) fn touches(stand_in: Option<&StandIn>) -> Vec<Touch> {
-    let server = server_of(stand_in).map(|server| Touch {
-        path: server.path.clone(),
-        kind: NamedKind::Server,
-        // The tables are made and dropped there whatever the test does with them.
-        writes: true,
-        creates: true,
-    });
-    server.into_iter().collect()
-}
-
 /// The ground of these tables.
 pub(super) fn ground(tables: &Tables) -> Ground {
     let bytes = tables.bytes();
@@ -174,7 +161,7 @@ impl Workload for Oltp {
     }
 
     fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        touches(stand_in)
+        stand_in::touches(server_of(stand_in))
     }
 
     /// A server is as durable as it is set, and says so in the notes: a test that is called by SQLite's word for
@@ -205,29 +192,22 @@ impl Workload for Oltp {
         let mix = Mix::of(params.text("mix"));
         let headline = format!("{} OLTP", engine.products());
         let headline = Headline::named(Topic::Database, &headline).beside("lat_ns_mean");
+        let title = format!(
+            "{}, sysbench OLTP {}: {} rows, durable as the server is set",
+            engine.products(),
+            mix.word.replace('_', "-"),
+            params.text("rows")
+        );
+        let headline = (mix.word == "read_write").then_some(headline);
+        let metrics = self.metrics(params).into_iter().chain([&SERVER_CPU_TIME]);
+        let shape = Shape {
+            settle: Settle::None,
+            ..self.shape(params)
+        };
+        let there = stand_in::case_on(server, title, headline, metrics.collect(), shape);
         Ok(Some(OnStandIn {
-            title: format!(
-                "{}, sysbench OLTP {}: {} rows, durable as the server is set",
-                engine.products(),
-                mix.word.replace('_', "-"),
-                params.text("rows")
-            ),
-            headline: (mix.word == "read_write").then_some(headline),
-            metrics: self
-                .metrics(params)
-                .into_iter()
-                .chain([&SERVER_CPU_TIME])
-                .collect(),
-            shape: Shape {
-                settle: Settle::None,
-                ..self.shape(params)
-            },
-            on_disk: false,
-            // A record of TLS takes memory, in either direction.
-            allocates: encryption::is_asked(&server.path),
-            // The server names its version in the notes.
-            implementation: None,
             without: &["synchronous"],
+            ..there
         }))
     }
 
@@ -335,22 +315,6 @@ fn on_server<D: Driver>(
     there.notes.extend(tables.contention(place.copies));
     let under = Under::Server(Box::new(there));
     Ok(Box::new(Testing::start(clients, setting, place, under)?))
-}
-
-/// What stands in for the database of the test's own, where that is a server.
-pub(super) fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
-    stand_in.filter(|named| named.kind == NamedKind::Server)
-}
-
-/// Why a test that needs another kind of server does not work on this one.
-pub(super) fn other_kind(stand_in: &StandIn, needs: &str) -> String {
-    match Engine::of(&stand_in.path.to_string_lossy()) {
-        Some(engine) => format!(
-            "`--db` names {}, the wrong kind of server: {needs}",
-            engine.products()
-        ),
-        None => needs.to_owned(),
-    }
 }
 
 /// The shortest measured part.

@@ -4,13 +4,13 @@
 //! Clients, figures, and what is checked are `db.oltp`'s; the tables are pgbench's, and so are its statements.
 
 use super::client::Setting;
-use super::encryption;
 use super::engines::Engine;
 use super::mix::TPCB as DEPOSITS;
 use super::oltp;
 use super::rows::{Choice, Rows};
 use super::server;
 use super::spec::{METRICS, SERVER_CPU_TIME, TIME};
+use super::stand_in;
 use super::tables::Tables;
 use crate::arrivals;
 use engine::consent::Touch;
@@ -88,8 +88,7 @@ pub(super) fn tables(params: &Params) -> Tables {
 
 /// What stands in, where that is a server of this kind.
 fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
-    oltp::server_of(stand_in)
-        .filter(|named| Engine::of(&named.path.to_string_lossy()) == Some(Engine::Postgres))
+    stand_in::of_kind(stand_in, Engine::Postgres)
 }
 
 /// The server that the test is to work on.
@@ -118,7 +117,7 @@ impl Workload for Tpcb {
     }
 
     fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        oltp::touches(server_of(stand_in))
+        stand_in::touches(server_of(stand_in))
     }
 
     fn without_stand_in(&self) -> Result<(), String> {
@@ -130,29 +129,19 @@ impl Workload for Tpcb {
         params: &Params,
         stand_in: &StandIn,
     ) -> Result<Option<OnStandIn>, String> {
-        if server_of(Some(stand_in)).is_none() {
-            return Err(oltp::other_kind(stand_in, NEEDS));
-        }
+        let Some(server) = server_of(Some(stand_in)) else {
+            return Err(stand_in::other_kind(stand_in, NEEDS));
+        };
+        let title = format!(
+            "PostgreSQL, TPC-B-like, not TPC-B: scale {}, prepared statements, durable as the server is set",
+            params.count("scale")
+        );
         let headline = Headline::named(Topic::Database, "PostgreSQL TPC-B-like");
-        Ok(Some(OnStandIn {
-            title: format!(
-                "PostgreSQL, TPC-B-like, not TPC-B: scale {}, prepared statements, durable as the server is set",
-                params.count("scale")
-            ),
-            headline: Some(headline.beside("lat_ns_mean")),
-            metrics: self
-                .metrics(params)
-                .into_iter()
-                .chain([&SERVER_CPU_TIME])
-                .collect(),
-            shape: self.shape(params),
-            on_disk: false,
-            // A record of TLS takes memory, in either direction.
-            allocates: encryption::is_asked(&stand_in.path),
-            // The server names its version in the notes.
-            implementation: None,
-            without: &[],
-        }))
+        let headline = Some(headline.beside("lat_ns_mean"));
+        let metrics = self.metrics(params).into_iter().chain([&SERVER_CPU_TIME]);
+        let shape = self.shape(params);
+        let there = stand_in::case_on(server, title, headline, metrics.collect(), shape);
+        Ok(Some(there))
     }
 
     fn ground(&self, params: &Params, _: &HostFacts, _: Option<&StandIn>) -> Option<Ground> {

@@ -45,7 +45,7 @@ impl Clients {
     pub(super) fn new(mut clients: Vec<Client>, clock: Option<Clock>) -> io::Result<Self> {
         if clients.len() > 1 {
             for client in &mut clients {
-                client.wire.line.is_told();
+                client.wire.line.read_when_told();
             }
         }
         let several = if let Some(clock) = clock {

@@ -9,10 +9,9 @@ use super::keys::{Keys, Values};
 use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
 use crate::arrivals::{self, OF_ARRIVALS, Queue, RATE};
-use crate::db::encryption;
 use crate::db::engines::Engine;
-use crate::db::oltp;
 use crate::db::party::{self, Party};
+use crate::db::stand_in;
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
 use engine::recorder::{Latencies, Recorder};
@@ -23,7 +22,6 @@ use model::ground::{Ground, GroundKind};
 use model::headline::{Headline, Topic};
 use model::host::HostFacts;
 use model::latency::{LAT, quantile};
-use model::named::NamedKind;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
@@ -110,10 +108,7 @@ fn writes_of(params: &Params) -> Result<(u64, u64), BadValue> {
 
 /// What stands in, where that is a server of this kind.
 fn server_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
-    stand_in.filter(|named| {
-        named.kind == NamedKind::Server
-            && Engine::of(&named.path.to_string_lossy()) == Some(Engine::Redis)
-    })
+    stand_in::of_kind(stand_in, Engine::Redis)
 }
 
 impl Workload for Kv {
@@ -169,14 +164,7 @@ impl Workload for Kv {
     }
 
     fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        let server = server_of(stand_in).map(|server| Touch {
-            path: server.path.clone(),
-            kind: NamedKind::Server,
-            // The keys are made and deleted there whatever the test does with them.
-            writes: true,
-            creates: true,
-        });
-        server.into_iter().collect()
+        stand_in::touches(server_of(stand_in))
     }
 
     fn without_stand_in(&self) -> Result<(), String> {
@@ -188,9 +176,9 @@ impl Workload for Kv {
         params: &Params,
         stand_in: &StandIn,
     ) -> Result<Option<OnStandIn>, String> {
-        if server_of(Some(stand_in)).is_none() {
-            return Err(oltp::other_kind(stand_in, NEEDS));
-        }
+        let Some(server) = server_of(Some(stand_in)) else {
+            return Err(stand_in::other_kind(stand_in, NEEDS));
+        };
         let Keys { number, size } = Keys::of(params);
         let mix = params.text("mix");
         let what = match mix {
@@ -205,21 +193,13 @@ impl Workload for Kv {
             0 => String::new(),
             rate => format!(", {rate} a second"),
         };
+        let title =
+            format!("Redis or Valkey, {what}: {number} keys of {size} bytes, {at_once}{rate}");
         let headline = Headline::named(Topic::Database, &format!("key-value {mix}"));
-        Ok(Some(OnStandIn {
-            title: format!(
-                "Redis or Valkey, {what}: {number} keys of {size} bytes, {at_once}{rate}"
-            ),
-            headline: Some(headline.beside("lat_ns_p99")),
-            metrics: self.metrics(params),
-            shape: self.shape(params),
-            on_disk: false,
-            // A record of TLS takes memory, in either direction.
-            allocates: encryption::is_asked(&stand_in.path),
-            // The server names its version in the notes.
-            implementation: None,
-            without: &[],
-        }))
+        let headline = Some(headline.beside("lat_ns_p99"));
+        let (metrics, shape) = (self.metrics(params), self.shape(params));
+        let there = stand_in::case_on(server, title, headline, metrics, shape);
+        Ok(Some(there))
     }
 
     fn ground(&self, params: &Params, _: &HostFacts, _: Option<&StandIn>) -> Option<Ground> {

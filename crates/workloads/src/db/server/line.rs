@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use sys::names::addresses;
-use sys::process::is_readable_within;
+use sys::ready::is_readable_within;
 
 /// Being let in may take this long.
 pub(in crate::db) const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -83,9 +83,7 @@ fn connected(to: &Address, by: u64) -> Result<Socket, Trouble> {
 /// written, which makes room that nobody waits for (at Unix sockets alone). One that sleeps in poll(2), as the
 /// libraries of these servers do, is not.
 fn read_unix(socket: &mut UnixStream, room: &mut [u8], patience: Duration) -> io::Result<usize> {
-    // Not sooner than was asked for.
-    let patience_ms = u64::try_from(patience.as_millis()).map_or(u64::MAX, |millis| millis + 1);
-    if is_readable_within(socket.as_fd(), patience_ms)? {
+    if is_readable_within(socket.as_fd(), patience)? {
         socket.read(room)
     } else {
         Err(io::ErrorKind::TimedOut.into())
@@ -179,7 +177,7 @@ impl Line {
     }
 
     /// From now on it is read only when [`Self::socket`] was told to have something, or [`Self::holds_more`].
-    pub(in crate::db) fn is_told(&mut self) {
+    pub(in crate::db) fn read_when_told(&mut self) {
         self.is_told = true;
     }
 
