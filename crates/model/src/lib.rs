@@ -10,6 +10,7 @@
 //! those documents as it is here, with the same keys, and so do [`warning::Warning`] and the facts of [`host`] and
 //! [`named`].
 
+pub mod base64;
 pub mod bounds;
 pub mod comparison;
 pub mod digest;

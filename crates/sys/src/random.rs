@@ -4,8 +4,12 @@
 
 use std::io;
 
-/// Fills `bytes`, at most 256 of them: so many come at once, and no signal interrupts that. Source: getrandom(2).
+/// So many come at once, and no signal interrupts that. Source: getrandom(2).
+const AT_ONCE: usize = 256;
+
+/// Fills `bytes`, at most 256 of them.
 pub fn fill(bytes: &mut [u8]) -> io::Result<()> {
+    assert!(bytes.len() <= AT_ONCE, "so many do not come at once");
     // SAFETY: `bytes` is valid to write to for its length.
     let count = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     if usize::try_from(count) == Ok(bytes.len()) {

@@ -9,7 +9,7 @@
 use model::job::Arrivals;
 use model::latency::{LAG, LATE};
 use model::num::{approx, round_to_u64};
-use model::params::{ParamValue, Params};
+use model::params::Params;
 use model::rng::Rng;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Stat};
 use model::units::Unit;
@@ -72,7 +72,7 @@ pub(crate) const LAG_MAX: MetricDef = MetricDef::time(
 
 /// Whether these parameters ask for arrivals; those of a workload that knows none do not.
 pub(crate) fn asked(params: &Params) -> bool {
-    matches!(params.get(RATE.name), Some(ParamValue::Count(rate)) if *rate > 0)
+    params.ordered_rate().is_some()
 }
 
 /// The schedule of one of `parts` that share the rate; `None` where none is asked for. Those at equal distances arrive

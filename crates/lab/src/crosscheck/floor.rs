@@ -173,7 +173,8 @@ fn play(mut stream: UnixStream, played: &[Exchange]) -> anyhow::Result<(u64, u64
         stream
             .write_all(&buffer[..exchange.request])
             .context(failed)?;
-        is_readable_within(stream.as_fd(), WAIT).context(failed)?;
+        let is_there = is_readable_within(stream.as_fd(), WAIT).context(failed)?;
+        ensure!(is_there, "{failed}: it does not answer");
         stream
             .read_exact(&mut buffer[..exchange.answer])
             .context(failed)?;

@@ -9,8 +9,8 @@
 //! do in a second of CPU time ([`at_once`]). A ratio off 1 has a reason, which docs/method/memory.md gives, or is a
 //! bug. With `--out` everything is kept: versions, command lines, and every pair.
 //!
-//! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`] and
-//! [`kv`] for databases, beside sysbench and redis-benchmark. [`rebuild`] asks another question: whether our own
+//! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
+//! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark. [`rebuild`] asks another question: whether our own
 //! figures stay where they are when the program is linked in another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.

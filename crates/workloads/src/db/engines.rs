@@ -135,6 +135,14 @@ impl Engine {
         })
     }
 
+    /// Whether it keeps tables, and carries out transactions on them.
+    pub(super) const fn has_tables(self) -> bool {
+        match self {
+            Self::Postgres | Self::Mysql => true,
+            Self::Redis => false,
+        }
+    }
+
     pub(super) const fn form(self) -> &'static Form {
         match self {
             Self::Postgres => &POSTGRES,

@@ -46,6 +46,7 @@ use engine::consent::Permits;
 use engine::workload::{WorkError, Workload as _};
 use model::named::ServerFact;
 use model::plan::PlannedCase;
+use model::spec::Spec;
 use std::path::Path;
 
 /// Locks the databases at these addresses that have tables, for as long as a run goes on. What is no database of tables
@@ -56,10 +57,7 @@ pub fn lock<'a>(
 ) -> Result<Locked, WorkError> {
     let has_tables = |path: &&Path| {
         let engine = engines::Engine::of(&path.to_string_lossy());
-        matches!(
-            engine,
-            Some(engines::Engine::Postgres | engines::Engine::Mysql)
-        )
+        engine.is_some_and(engines::Engine::has_tables)
     };
     server::lock(permits, addresses.into_iter().filter(has_tables))
 }
@@ -72,12 +70,12 @@ pub fn facts(
     cases: &[PlannedCase],
 ) -> Result<Vec<ServerFact>, WorkError> {
     match engines::Engine::of(&address.to_string_lossy()) {
-        Some(engines::Engine::Postgres | engines::Engine::Mysql) => {
+        Some(engine) if engine.has_tables() => {
             let told = server::settings(permits, address)?;
             fits(cases, address, permits)?;
             Ok(told)
         }
-        Some(engines::Engine::Redis) => {
+        Some(_) => {
             let own = cases.iter().filter(|case| case.workload == KV.spec().name);
             let keys = own.map(|case| case.params.count("keys")).max();
             kv::settings(permits, address, keys.unwrap_or(0))
@@ -90,10 +88,13 @@ pub fn facts(
 fn fits(cases: &[PlannedCase], address: &Path, permits: &Permits) -> Result<(), WorkError> {
     let (mut names, mut clients) = (Vec::new(), 0);
     for case in cases {
-        let tables = match case.workload.as_str() {
-            "db.oltp" | "db.oltp-slo" => tables::Tables::of(&case.params),
-            "db.tpcb" => tpcb::tables(&case.params),
-            _ => continue,
+        let is = |spec: &Spec| case.workload == spec.name;
+        let tables = if is(OLTP.spec()) || is(SLO.spec()) {
+            tables::Tables::of(&case.params)
+        } else if is(TPCB.spec()) {
+            tpcb::tables(&case.params)
+        } else {
+            continue;
         };
         names.extend(tables.names());
         clients = clients.max(case.id.copies);

@@ -46,12 +46,12 @@ pub(crate) static OLTP: Oltp = Oltp;
 pub(crate) struct Oltp;
 
 /// What tables are expected to take, and the slowest that is waited for: bytes a second, made, read and synced.
-const USUAL_BYTES_PER_S: u64 = 64 << 20;
-const SLOWEST_BYTES_PER_S: u64 = 2 << 20;
-const AT_MOST: Nanos = Nanos::from_secs(600);
+pub(super) const USUAL_BYTES_PER_S: u64 = 64 << 20;
+pub(super) const SLOWEST_BYTES_PER_S: u64 = 2 << 20;
+pub(super) const AT_MOST: Nanos = Nanos::from_secs(600);
 
 /// What a round connects and forgets before it measures: every connection has a cache of its own, which is empty.
-const WARMUP: Nanos = Nanos::from_millis(300);
+pub(super) const WARMUP: Nanos = Nanos::from_millis(300);
 
 impl Oltp {
     /// The copy that a round works on, and its log.
@@ -112,11 +112,7 @@ pub(super) fn ground(tables: &Tables) -> Ground {
 
 /// How transactions follow each other by the parameter `rate`.
 pub(super) fn course(params: &Params) -> Course {
-    if arrivals::asked(params) {
-        Course::Open(params.count(arrivals::RATE.name))
-    } else {
-        Course::Closed
-    }
+    params.ordered_rate().map_or(Course::Closed, Course::Open)
 }
 
 impl Workload for Oltp {
@@ -177,7 +173,7 @@ impl Workload for Oltp {
         let Some(engine) = Engine::of(&server.path.to_string_lossy()) else {
             return Ok(None);
         };
-        if engine == Engine::Redis {
+        if !engine.has_tables() {
             return Err(format!(
                 "{} has no tables and transactions\nhint: `kurabe run kv` measures it",
                 engine.products()
@@ -318,7 +314,7 @@ fn on_server<D: Driver>(
 }
 
 /// The shortest measured part.
-const TIME_MIN: Nanos = Nanos::from_millis(500);
+pub(super) const TIME_MIN: Nanos = Nanos::from_millis(500);
 
 fn durability(params: &Params) -> &'static str {
     let asked = params.text("synchronous");

@@ -1,8 +1,7 @@
 //! A thread and its connections: one that it waits for, or several of which it serves whichever has an answer.
 //!
-//! A thread for each of 50 connections on two CPUs was measured, and used 1.6 to 1.9 times the CPU time of
-//! redis-benchmark, for with each answer the kernel switches to another thread; two threads for all of them used 0.6
-//! times as much (a build without optimisation, Redis 7.0 on the same CPUs).
+//! A thread for each of 50 connections costs a switch of threads with each answer. Threads for the CPUs alone, served
+//! by epoll, take 0.4 times the CPU time of redis-benchmark for a request (results/2026-11-27-servers-kvm-2cpu).
 
 use super::client::{Client, Taken};
 use super::wire::REQUEST_MAX;

@@ -11,7 +11,7 @@ use super::resp::{self, Kind};
 use super::wire::{Said, Wire, number_of};
 use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Named, locked, of};
+use crate::db::server::{Named, locked, of, taken};
 use bytes::BytesMut;
 use engine::consent::Permits;
 use engine::workload::{Place, StandIn, WorkError};
@@ -190,8 +190,8 @@ impl Server {
         const LOCK: &str = "look at the connections of";
         let own = self.tried(LOCK, |wire| wire.number(&[b"CLIENT", b"ID"]))?;
         let Some(own) = own else { return Ok(()) };
-        let address = self.named.address.clone();
-        locked(&address, || {
+        let database = self.named.address.database.clone();
+        let got = locked(|| {
             let named =
                 |wire: &mut Wire, name: &str| wire.ok(&[b"CLIENT", b"SETNAME", name.as_bytes()]);
             let list = self.tried(LOCK, |wire| {
@@ -199,12 +199,17 @@ impl Server {
                 wire.text(&[b"CLIENT", b"LIST"])
             })?;
             let list = list.flatten().unwrap_or_default();
-            let first = first_other(&list, own, &address.database);
+            let first = first_other(&list, own, &database);
             if first.is_some_and(|first| first < own) {
                 self.tried(LOCK, |wire| named(wire, STEPS_BACK))?;
             }
             Ok(first.is_none())
-        })
+        })?;
+        if got {
+            Ok(())
+        } else {
+            Err(taken(&self.named.address))
+        }
     }
 
     fn marker(&mut self) -> Result<Marker, WorkError> {

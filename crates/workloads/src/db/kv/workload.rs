@@ -10,6 +10,7 @@ use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
 use crate::arrivals::{self, OF_ARRIVALS, Queue, RATE};
 use crate::db::engines::Engine;
+use crate::db::oltp::{self, AT_MOST, SLOWEST_BYTES_PER_S, TIME_MIN, USUAL_BYTES_PER_S, WARMUP};
 use crate::db::party::{self, Party};
 use crate::db::stand_in;
 use crate::sysbench::{Threads, Timing};
@@ -42,15 +43,6 @@ pub(crate) struct Kv;
 /// What keys are expected to take, made and looked at, and the slowest that is waited for: keys a second.
 const USUAL_KEYS_PER_S: u64 = 100_000;
 const SLOWEST_KEYS_PER_S: u64 = 2_000;
-/// The same of their values: bytes a second.
-const USUAL_BYTES_PER_S: u64 = 64 << 20;
-const SLOWEST_BYTES_PER_S: u64 = 2 << 20;
-const AT_MOST: Nanos = Nanos::from_secs(600);
-
-/// What a round connects and forgets before it measures.
-const WARMUP: Nanos = Nanos::from_millis(300);
-/// The shortest measured part.
-const TIME_MIN: Nanos = Nanos::from_millis(500);
 /// Connecting, and a look at the keys.
 const SETUP: Nanos = Nanos::from_millis(50);
 
@@ -147,9 +139,7 @@ impl Workload for Kv {
                 "1 where requests arrive at a `rate`: each comes by itself",
             ));
         }
-        if params.duration("time").0 < TIME_MIN.0 {
-            return Err(BadValue::new("time", "half a second or more"));
-        }
+        oltp::check_time(params)?;
         writes_of(params).map(drop)
     }
 
@@ -189,10 +179,10 @@ impl Workload for Kv {
             1 => "one request at a time".to_owned(),
             more => format!("{more} requests at a time"),
         };
-        let rate = match params.count(RATE.name) {
-            0 => String::new(),
-            rate => format!(", {rate} a second"),
-        };
+        let rate = params
+            .ordered_rate()
+            .map(|rate| format!(", {rate} a second"));
+        let rate = rate.unwrap_or_default();
         let title =
             format!("Redis or Valkey, {what}: {number} keys of {size} bytes, {at_once}{rate}");
         let headline = Headline::named(Topic::Database, &format!("key-value {mix}"));

@@ -179,6 +179,10 @@ impl Link for MysqlLink {
         )
     }
 
+    fn identity(&mut self) -> Result<Option<String>, Trouble> {
+        self.value("SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir)")
+    }
+
     fn number(&mut self) -> Result<Option<String>, Trouble> {
         self.value("SELECT CONNECTION_ID()")
     }

@@ -199,6 +199,10 @@ impl Link for PostgresLink {
         )
     }
 
+    fn identity(&mut self) -> Result<Option<String>, Trouble> {
+        self.value("SELECT pg_postmaster_start_time()")
+    }
+
     fn number(&mut self) -> Result<Option<String>, Trouble> {
         self.value("SELECT pg_backend_pid()")
     }

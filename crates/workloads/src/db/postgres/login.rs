@@ -77,7 +77,7 @@ fn let_in(wire: &mut Wire, address: &Address, secret: Option<&Secret>) -> Result
     wire.send()?;
     let mut exchange = Exchange::None;
     let mut let_in = LetIn::default();
-    let mut is_proved = true;
+    let mut is_in = false;
     loop {
         let said = wire.next()?;
         match said.tag {
@@ -86,17 +86,14 @@ fn let_in(wire: &mut Wire, address: &Address, secret: Option<&Secret>) -> Result
                 let (kind, rest) = body.split_first_chunk::<4>().ok_or(Garbage)?;
                 let kind = u32::from_be_bytes(*kind);
                 if kind == 0 {
-                    if !is_proved {
-                        return Err(Trouble::Proof("it ended the exchange before".to_owned()));
+                    // Whoever began to prove something has to come to the end of it.
+                    is_in = matches!(exchange, Exchange::None | Exchange::Proved);
+                    if !is_in {
+                        return Err(too_early());
                     }
                     continue;
                 }
                 let rest = rest.to_vec();
-                if kind == 12 {
-                    is_proved = true;
-                } else if kind == 10 {
-                    is_proved = false;
-                }
                 answer(wire, &mut exchange, (kind, &rest), address, secret)?;
             }
             b'K' => {
@@ -104,7 +101,8 @@ fn let_in(wire: &mut Wire, address: &Address, secret: Option<&Secret>) -> Result
                 let_in.process = Some(u32::from_be_bytes(*process));
             }
             b'E' => return Err(error::told(wire.body(&said))),
-            b'Z' => return Ok(let_in),
+            b'Z' if is_in => return Ok(let_in),
+            b'Z' => return Err(too_early()),
             b'N' | b'S' | b'v' => {}
             _ => return Err(Garbage.into()),
         }
@@ -116,6 +114,12 @@ enum Exchange {
     None,
     Begun(scram::Begun),
     Shown(scram::Shown),
+    /// Both have shown that they know the password.
+    Proved,
+}
+
+fn too_early() -> Trouble {
+    Trouble::Proof("it ended the exchange before".to_owned())
 }
 
 fn unknown(way: impl Into<String>) -> Trouble {
@@ -183,7 +187,9 @@ fn answer(
         }
         (12, Exchange::Shown(shown)) => {
             let told = std::str::from_utf8(asked).map_err(|_| Garbage)?;
-            return shown.check(told).map_err(proof);
+            shown.check(told).map_err(proof)?;
+            *exchange = Exchange::Proved;
+            return Ok(());
         }
         (2, _) => return Err(unknown("Kerberos")),
         (7..=9, _) => return Err(unknown("GSSAPI or SSPI")),

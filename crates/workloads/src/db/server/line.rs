@@ -1,14 +1,15 @@
 //! The socket of a connection and its two buffers: what is written goes out in one call, and what is read stands in one
 //! buffer that messages are taken from.
 //!
-//! Blocking sockets: a thread per connection is how sysbench works, and one that waits for many connections was
-//! measured and is no faster (docs/method/database.md). Nothing is allocated for a statement; a server that says
+//! Blocking sockets: for transactions a thread per connection, as sysbench works; `db.kv` waits for several at once
+//! ([`Line::read_when_told`]). Nothing is allocated for a statement; a server that says
 //! nothing is not waited for longer than the time-outs, and one that says too much gets no memory for it: how long a
 //! message may be says who reads it.
 
 use super::facts::fact;
 use super::tls::{self, Tls};
 use super::trouble::{Trouble, stranger};
+use super::trust::TlsTrouble;
 use crate::db::address::{Address, Host};
 use crate::db::engines::Engine;
 use bytes::BytesMut;
@@ -128,8 +129,11 @@ impl Line {
 
     /// Encrypts from now on, where the address asks for it.
     pub(in crate::db) fn encrypt(&mut self, to: &Address) -> Result<(), Trouble> {
-        let (Some(asked), Socket::Tcp(socket)) = (&to.tls, &self.socket) else {
+        let Some(asked) = &to.tls else {
             return Ok(());
+        };
+        let Socket::Tcp(socket) = &self.socket else {
+            return Err(TlsTrouble::Absent(to.engine).into());
         };
         // What came already was not encrypted, and would be taken for what is.
         if self.begin != self.end {
@@ -294,7 +298,11 @@ impl Line {
                 Socket::Tcp(socket) => socket.read(room),
                 Socket::Unix(socket) if self.is_told => socket.read(room),
                 Socket::Unix(socket) => read_unix(socket, room, self.patience),
-                Socket::Tls(tls) => break tls.read(room)?,
+                Socket::Tls(tls) => match tls.read(room)? {
+                    Some(read) => break read,
+                    // A part of a record, of which nothing can be read: whoever waits does so again.
+                    None => return Ok(()),
+                },
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -2,13 +2,14 @@
 //!
 //! A kind of server is a [`Driver`] for the clients and a [`Link`] for what is not measured, both of which [`connect`]
 //! and `db.oltp` find by the address. Each of our tables carries a comment that begins with [`MARK`], from the
-//! statement that made it on; only such a table is ever dropped, and never anybody else's. One round at a time works
-//! in a database: a lock of the server, which ends with the connection, keeps a second one out.
+//! statement that made it on; only such a table is ever dropped, and never anybody else's. One run at a time works in a
+//! database, and one round: two locks of the server, each of which ends with its connection, keep a second kurabe out.
 
 mod bank;
 mod driver;
 pub(super) mod facts;
 pub(super) mod line;
+mod lock;
 mod tables;
 mod tls;
 #[cfg(test)]
@@ -17,6 +18,8 @@ pub(super) mod trouble;
 pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
+pub use lock::Locked;
+pub(super) use lock::{Holder, Lock, lock, locked, taken};
 pub(super) use tables::{errand, stand_on};
 
 use self::line::Line;
@@ -37,81 +40,6 @@ pub(super) use tables::Maker;
 
 /// What the comment of every table of ours begins with.
 const MARK: &str = "kurabe: ";
-
-/// A worker that was killed has its lock until the server notices.
-const LOCK_TRIES: u32 = 50;
-const LOCK_WAIT_NS: u64 = 100_000_000;
-
-/// What is locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lock {
-    /// The tables, while a round works with them.
-    Round,
-    /// The database, for a run.
-    Run,
-}
-
-/// The connection that has a lock.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Holder {
-    number: String,
-    user: Option<String>,
-    host: Option<String>,
-    seconds: Option<String>,
-}
-
-impl Holder {
-    /// A row of its number, its user, where it comes from, and for how many seconds it has been there.
-    pub(super) fn read(rows: Rows) -> Option<Self> {
-        let row = rows.into_iter().next()?;
-        let [number, user, host, seconds]: [Option<String>; 4] = row.try_into().ok()?;
-        Some(Self {
-            number: number?,
-            user,
-            host,
-            seconds,
-        })
-    }
-
-    /// In words, in one line of what others chose.
-    fn told(&self) -> String {
-        let part = |before: &str, value: &Option<String>, after: &str| {
-            let value = value.as_deref().unwrap_or("");
-            let is_told = !value.is_empty();
-            let words = || format!("{before}{}{after}", trouble::shown(value.as_bytes()));
-            is_told.then(words).unwrap_or_default()
-        };
-        format!(
-            "has had it{}{}: connection {}{}",
-            part(" for ", &self.seconds, " s"),
-            part(", from ", &self.host, ""),
-            trouble::shown(self.number.as_bytes()),
-            part(" of ", &self.user, "")
-        )
-    }
-}
-
-/// Databases that are locked as long as this is there.
-pub struct Locked(
-    #[expect(dead_code, reason = "a lock lasts as long as its connection")] Vec<Box<dyn Link>>,
-);
-
-/// Locks these databases for a run: a second kurabe is told who works there. Names of one database are locked once.
-pub(super) fn lock<'a>(
-    permits: &Permits,
-    paths: impl IntoIterator<Item = &'a Path>,
-) -> Result<Locked, WorkError> {
-    let mut links: Vec<Box<dyn Link>> = Vec::new();
-    let mut ours: Vec<String> = Vec::new();
-    for path in paths {
-        let mut server = Server::connected(permits, path)?;
-        if server.lock(Lock::Run, &ours)? {
-            ours.extend(server.with("look at", Link::number)?);
-            links.push(server.link);
-        }
-    }
-    Ok(Locked(links))
-}
 
 /// Rows of text; a value that is missing is `None`.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
@@ -145,6 +73,9 @@ pub(super) trait Link {
 
     /// How many connections of this user the server lets in at most, as far as it tells.
     fn connections_max(&mut self) -> Result<Option<String>, Trouble>;
+
+    /// What no other server says of itself.
+    fn identity(&mut self) -> Result<Option<String>, Trouble>;
 
     /// The server's number for this connection.
     fn number(&mut self) -> Result<Option<String>, Trouble>;
@@ -457,51 +388,9 @@ impl Server {
         done.map_err(|trouble| of(operation, &self.named.address, &trouble))
     }
 
-    /// Locks; false where one of these connections has it already.
-    fn lock(&mut self, lock: Lock, ours: &[String]) -> Result<bool, WorkError> {
-        let address = self.named.address.clone();
-        let mut holder = None;
-        let mut is_ours = false;
-        let got = locked(&address, || {
-            if self.with("lock", |link| link.try_lock(lock))? {
-                return Ok(true);
-            }
-            holder = self.with("lock", |link| link.holder(lock))?;
-            let number = holder.as_ref().map(|holder: &Holder| &holder.number);
-            is_ours = number.is_some_and(|number| ours.contains(number));
-            Ok(is_ours)
-        });
-        match (got, holder) {
-            (Err(WorkError::Failed(_)), Some(holder)) => Err(WorkError::Failed(format!(
-                "cannot work in `{address}`: another kurabe {}\n\
-                 hint: wait until it is done, or name another database; where it is no more, `{}` ends its connection",
-                holder.told(),
-                self.link.ends(&holder.number)
-            ))),
-            (got, _) => got.map(|()| !is_ours),
-        }
-    }
-
     fn relations(&mut self) -> Result<Vec<Relation>, WorkError> {
         self.with("list the tables of", Link::relations)
     }
-}
-
-/// Waits until nobody else works in a database, for as long as a server needs to notice that a worker was killed.
-pub(super) fn locked(
-    address: &Address,
-    mut try_lock: impl FnMut() -> Result<bool, WorkError>,
-) -> Result<(), WorkError> {
-    for _ in 0..LOCK_TRIES {
-        if try_lock()? {
-            return Ok(());
-        }
-        sys::clock::sleep(LOCK_WAIT_NS);
-    }
-    Err(WorkError::Failed(format!(
-        "cannot work in `{address}`: another kurabe works there, from this machine or another one\n\
-         hint: wait until it is done, or name another database"
-    )))
 }
 
 /// The first value of the first row.

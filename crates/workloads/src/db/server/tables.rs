@@ -80,10 +80,10 @@ impl Server {
         })
     }
 
-    /// Drops every table of ours, and no other; or those alone that are made for the same kind of test.
-    fn drop_ours(&mut self, like: Option<&Tables>) -> Result<(), WorkError> {
-        let is_like =
-            |one: &Relation| like.is_none_or(|tables| tables.bank.is_some() == one.is_bank());
+    /// Drops the tables of ours that are made for the same kind of test, whatever run left them, and no other: those of
+    /// another kind may be the ground of another test of this run.
+    fn drop_ours(&mut self, like: &Tables) -> Result<(), WorkError> {
+        let is_like = |one: &Relation| like.bank.is_some() == one.is_bank();
         let found = self.relations()?;
         for ours in found.iter().filter(|one| one.is_ours() && is_like(one)) {
             let sql = format!("DROP TABLE {}", ours.name);
@@ -92,14 +92,14 @@ impl Server {
         Ok(())
     }
 
-    /// Makes the tables, whatever is left of earlier ones.
+    /// Makes the tables, whatever is left of earlier ones; what is in them.
     fn make(
         &mut self,
         tables: &Tables,
         seed: u64,
         tell: &mut dyn FnMut(Bytes),
-    ) -> Result<(), WorkError> {
-        self.drop_ours(Some(tables))?;
+    ) -> Result<Held, WorkError> {
+        self.drop_ours(tables)?;
         let making = format!("{MARK}{MAKING}");
         let mut expected = None;
         if let Some(fillfactor) = tables.bank {
@@ -128,7 +128,7 @@ impl Server {
             let noted = self.noted(tables, &table)?;
             self.note(&table, &noted)?;
         }
-        Ok(())
+        Ok(held)
     }
 
     /// Counts and adds up what is in the tables.
@@ -234,8 +234,6 @@ fn make(
 ) -> Result<Told, WorkError> {
     let mut made = 0;
     let mut server = Server::open(place, server, tables)?;
-    // What a run that was killed has left, for whatever test.
-    server.drop_ours(None)?;
     server.make(tables, place.seed, &mut |piece| {
         made += piece.0;
         tell(Bytes(made));
@@ -260,7 +258,7 @@ fn check(tables: &Tables, place: &Place, server: &StandIn) -> Result<Told, WorkE
 
 /// Drops our tables.
 fn remove(tables: &Tables, place: &Place, server: &StandIn) -> Result<(), WorkError> {
-    Server::open(place, server, tables)?.drop_ours(Some(tables))
+    Server::open(place, server, tables)?.drop_ours(tables)
 }
 
 /// The tables for one round, and what is in them. Those that a round has changed are made anew where they are small;
@@ -288,8 +286,7 @@ pub(in crate::db) fn stand_on(
     let held = if let Some(held) = held {
         held
     } else {
-        server.make(tables, place.seed, &mut |_| ())?;
-        server.survey(tables)?
+        server.make(tables, place.seed, &mut |_| ())?
     };
     if mix.writes() {
         for table in &names {

@@ -186,15 +186,17 @@ impl Tls {
         Fault::Tls(error)
     }
 
-    /// Fetches what was decrypted; 0 where the server has ended the connection.
-    pub(super) fn read(&mut self, room: &mut [u8]) -> Result<usize, Trouble> {
+    /// Fetches what is decrypted, after one read of the socket at most; 0 where the server has ended the connection,
+    /// and `None` where what came is no whole record yet.
+    pub(super) fn read(&mut self, room: &mut [u8]) -> Result<Option<usize>, Trouble> {
+        let mut has_read = false;
         loop {
             if self.holds_more() {
                 let rest = &self.plain[self.taken..];
                 let fetched = rest.len().min(room.len());
                 room[..fetched].copy_from_slice(&rest[..fetched]);
                 self.taken += fetched;
-                return Ok(fetched);
+                return Ok(Some(fetched));
             }
             self.plain.clear();
             self.taken = 0;
@@ -205,14 +207,16 @@ impl Tls {
                         fetched += more;
                     }
                     if fetched > 0 {
-                        return Ok(fetched);
+                        return Ok(Some(fetched));
                     }
                 }
-                State::Ended => return Ok(0),
+                State::Ended => return Ok(Some(0)),
+                State::Blocked | State::Open if has_read => return Ok(None),
                 State::Blocked | State::Open => {
                     if self.more()? == 0 {
-                        return Ok(0);
+                        return Ok(Some(0));
                     }
+                    has_read = true;
                 }
             }
         }
@@ -271,7 +275,7 @@ impl Tls {
         loop {
             let coming = &mut self.coming[self.begin..self.end];
             let UnbufferedStatus { mut discard, state } = self.session.process_tls_records(coming);
-            let mut reached = None;
+            let (mut reached, mut wrong) = (None, None);
             match state {
                 Err(error) => {
                     self.begin += discard;
@@ -280,7 +284,13 @@ impl Tls {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     let mut fetched = 0;
                     while let Some(record) = traffic.next_record() {
-                        let record = record.map_err(Fault::Tls)?;
+                        let record = match record {
+                            Ok(record) => record,
+                            Err(error) => {
+                                wrong = Some(error);
+                                break;
+                            }
+                        };
                         discard += record.discard;
                         let text = record.payload;
                         match room.get_mut(fetched..fetched + text.len()) {
@@ -336,6 +346,9 @@ impl Tls {
                 Ok(_) => return Err(Fault::Tls(rustls::Error::HandshakeNotComplete)),
             }
             self.begin += discard;
+            if let Some(error) = wrong {
+                return Err(self.broken(error));
+            }
             if let Some(reached) = reached {
                 return Ok(reached);
             }

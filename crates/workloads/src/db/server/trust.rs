@@ -189,8 +189,14 @@ pub(super) fn roots(path: &Path) -> Result<RootCertStore, TlsTrouble> {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     // A pipe would be waited for.
-    if !std::fs::metadata(path)?.is_file() {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file"));
+    }
+    if metadata.len() > BYTES_MAX {
+        return Err(io::Error::other(
+            "it is too large for a list of authorities",
+        ));
     }
     let mut pem = Vec::new();
     File::open(path)?.take(BYTES_MAX).read_to_end(&mut pem)?;
