@@ -10,8 +10,8 @@
 //! bug. With `--out` everything is kept: versions, command lines, and every pair.
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
-//! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark. [`rebuild`] asks another question: whether our own
-//! figures stay where they are when the program is linked in another order.
+//! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark. [`rebuild`] asks another
+//! question: whether our own figures stay where they are when the program is linked in another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
