@@ -80,6 +80,8 @@ struct Output {
     values: Vec<Figure>,
     /// For how long it measured, as printed: the figures of another time compare with it all the same.
     duration: Option<String>,
+    /// True where transactions failed, however small a share of all.
+    has_failed: bool,
     /// The line at which the figures of single scripts begin.
     scripts: Option<usize>,
 }
@@ -122,6 +124,7 @@ impl Reading {
                 params: BTreeMap::new(),
                 values: Vec::new(),
                 duration: None,
+                has_failed: false,
                 scripts: None,
             });
         } else if let Some(output) = &mut self.open
@@ -228,6 +231,22 @@ impl Output {
                 "it measures for a time (`-T`), and not a number of transactions".to_owned(),
             );
         };
+        if self.has_failed {
+            return Err("it tries again what was given up here as failed".to_owned());
+        }
+        if let Some(tries) = param("maximum number of tries").filter(|tries| *tries != "1") {
+            return Err(format!(
+                "it tries again by rules of its own, and here at most {tries} tries were set"
+            ));
+        }
+        // Versions that do not tell them had one.
+        let threads = param("number of threads").unwrap_or("1");
+        let clients = self.clients.unwrap_or(1);
+        if threads.parse().is_ok_and(|threads: u32| threads < clients) {
+            return Err(format!(
+                "each of its connections has a thread, and here {threads} had {clients} clients (`-j {clients}`)"
+            ));
+        }
         if self.values.iter().all(|figure| figure.quantity != "tps") {
             return Err("it stays connected from one transaction to the next".to_owned());
         }
@@ -307,6 +326,7 @@ impl Output {
 
     /// `12 (0.345%)`.
     fn failed(&mut self, value: &str) {
+        self.has_failed |= !value.starts_with("0 ");
         let percent = value
             .split_once('(')
             .and_then(|(_, percent)| amount(percent));

@@ -46,8 +46,17 @@ const HARMLESS: [(&str, &str); 16] = [
     ("rate", "0"),
 ];
 
-/// What of a connection decides nothing that is compared: options of drivers that end so.
-const CONNECTION: [&str; 7] = ["host", "port", "user", "password", "db", "socket", "ssl"];
+/// What of a connection decides nothing that is compared, with the same rule for values: options of drivers that end
+/// so. Encryption takes time of both ends, and kurabe's own is asked for otherwise.
+const CONNECTION: [(&str, &str); 7] = [
+    ("host", ""),
+    ("port", ""),
+    ("user", ""),
+    ("password", ""),
+    ("db", ""),
+    ("socket", ""),
+    ("ssl", "off"),
+];
 
 impl Output {
     /// kurabe's own test of the same definition, or why there is none.
@@ -81,13 +90,15 @@ impl Output {
             Some("pgsql") => "postgres://",
             Some(driver) => return Err(format!("kurabe has no driver {driver}")),
         };
+        let is_harmless = |all: &[(&str, &str)], name: &str, value: &str| {
+            let mut all = all.iter();
+            all.any(|(known, only)| *known == name && ["", value].contains(only))
+        };
         let is_known = |name: &str, value: &str| {
             let of_driver = name.strip_prefix("mysql-").or(name.strip_prefix("pgsql-"));
-            of_driver.is_some_and(|end| CONNECTION.contains(&end))
+            of_driver.is_some_and(|end| is_harmless(&CONNECTION, end, value))
                 || MAPPED.iter().any(|(known, ..)| *known == name)
-                || HARMLESS
-                    .iter()
-                    .any(|(known, only)| *known == name && ["", value].contains(only))
+                || is_harmless(&HARMLESS, name, value)
         };
         if let Some((name, value)) = options.iter().find(|(name, value)| !is_known(name, value)) {
             return Err(format!("kurabe's has no `--{name}={value}`"));
@@ -165,7 +176,13 @@ mod tests {
             " --db-driver=pgsql --pgsql-user=bob --pgsql-host=/run --rand-type=uniform --max-time=60",
             Ok(&format!("postgres:// {test}uniform time=60s")),
         );
+        with(
+            " --mysql-ssl=off --mysql-user=bob",
+            Ok(&format!("mysql:// {test}special time=10s")),
+        );
         for (other, words) in [
+            (" --mysql-ssl=on", "--mysql-ssl=on"),
+            (" --mysql-ssl", "--mysql-ssl"),
             (" --rand-type=pareto", "--rand-type=pareto"),
             (" --skip-trx=on", "--skip-trx=on"),
             (" --point-selects=1", "--point-selects=1"),
