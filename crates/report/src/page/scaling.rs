@@ -66,12 +66,14 @@ fn parts(view: &RunView<'_>, tests: &[&Scaling], layout: Layout, lang: Lang) -> 
     let tables = tests.iter();
     let tables: Vec<Table> = tables.map(|test| table(view, test, layout, lang)).collect();
     let mut legend = legend(&tables, layout, lang);
-    legend.extend(sentence::no_law(tests, lang));
+    let no_law = sentence::no_law(tests, lang);
+    let once = no_law.is_some();
+    legend.extend(no_law);
     if tests.iter().any(|test| is_at_odds(test)) {
         legend.push(at_odds(lang).to_owned());
     }
     let part = |(scaling, table): (&&Scaling, Table)| {
-        let sentences = Block::bullets(sentence::sentences(scaling, lang));
+        let sentences = Block::bullets(sentence::sentences(scaling, once, lang));
         let name = Block::Name(heading(view, scaling, lang));
         Block::Section(None, vec![name, Block::Table(table), sentences])
     };
@@ -93,12 +95,13 @@ const AT_ODDS: f64 = 0.1;
 
 /// Whether the medians of the rates tell another speed-up than the passes do, one by one.
 fn is_at_odds(scaling: &Scaling) -> bool {
-    let rate = |step: &Step| step.rate.map(|rate| rate.value);
+    let above_zero = |of: Option<Estimate>| of.map(|of| of.value).filter(|value| *value > 0.0);
+    let rate = |step: &Step| above_zero(step.rate);
     let one = scaling.steps.first().and_then(rate);
     scaling.steps.iter().any(|step| {
         let times = one.and_then(|one| Some(rate(step)? / one));
-        let pair = times.zip(step.speedup);
-        pair.is_some_and(|(times, speedup)| (times / speedup.value - 1.0).abs() > AT_ODDS)
+        let pair = times.zip(above_zero(step.speedup));
+        pair.is_some_and(|(times, speedup)| (times / speedup - 1.0).abs() > AT_ODDS)
     })
 }
 
@@ -106,7 +109,7 @@ fn at_odds(lang: Lang) -> &'static str {
     lang.pick(
         "the rates moved so much between the passes that their medians and the speed-ups, which are taken within each \
          pass, tell different things: trust neither",
-        "巡ごとの変動が大きく、値（中央値）と倍率（巡ごとの比の中央値）が食い違っています。どちらも信頼できません",
+        "巡ごとの変動が大きく、速度（中央値）と倍率（巡ごとの比の中央値）が食い違っています。どちらも信頼できません",
     )
 }
 

@@ -4,7 +4,7 @@ use crate::comparison::Sides;
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::said::missing;
-use dialects::command::{again, servers_of};
+use dialects::command::{again, go_on};
 use model::comparison::Refusal;
 use model::params::ParamValue;
 use model::plan::CaseId;
@@ -55,7 +55,12 @@ pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> 
     let sides = [(base, sides.base), (other, sides.other)];
     let sides = sides.into_iter().filter(|(is_measured, _)| *is_measured);
     let server = |run: &Run| Some(run.plan.servers().next()?.path.clone());
-    let servers = sides.map(|(_, side)| server(side.first()).or_else(|| server(run)));
+    // What was imported names no server of its own; what kurabe measured without one was SQLite inside of it.
+    let servers = sides.map(|(_, side)| {
+        let side = side.first();
+        let imported = || side.meta.origin.as_ref().and_then(|_| server(run));
+        server(side).or_else(imported)
+    });
     let mut commands: Vec<String> = servers
         .map(|server| {
             let command = again(&run.plan, cases, differences, server.as_deref());
@@ -263,7 +268,7 @@ fn why(refusal: &Refusal, run: &str, sides: Sides<'_>, lang: Lang) -> String {
             let resume = resume.as_deref().map(|id| {
                 let mut plans = sides.both().map(|side| &side.first().plan);
                 plans.sort_by_key(|plan| plan.duel.as_ref().map(|duel| &duel.side));
-                format!("kurabe duel --resume {id}{}", servers_of(&plans))
+                go_on(id, &plans)
             });
             too_few_pairs(*pairs, *need, resume.as_deref(), lang)
         }
@@ -392,9 +397,23 @@ mod tests {
     use super::*;
     use crate::comparison::Party;
     use crate::testkit;
+    use model::host::Fact;
+    use model::named::{Named, NamedKind};
+    use model::plan::Duel;
+    use model::spec::Nature;
 
     fn case(text: &str) -> CaseId {
         text.parse().unwrap()
+    }
+
+    /// Pairs are counted of duels alone.
+    fn side_a() -> Duel {
+        Duel {
+            id: "d".to_owned(),
+            side: "a".to_owned(),
+            prepare: None,
+            traits: Vec::new(),
+        }
     }
 
     #[test]
@@ -430,6 +449,43 @@ mod tests {
     }
 
     #[test]
+    fn each_side_is_measured_again_on_its_own_server_and_an_import_on_that_of_the_other() {
+        let few = Refusal::TooFewRounds {
+            base: 1,
+            other: 1,
+            need: 6,
+        };
+        let case = case("os.pipe@2");
+        let mut on_server = testkit::normal();
+        let planned = on_server.plan.cases.iter_mut();
+        planned.for_each(|case| case.nature = Nature::Database);
+        let mut other = on_server.clone();
+        on_server.plan.named.push(Named {
+            path: "mysql://bob@h/a".to_owned(),
+            kind: NamedKind::Server,
+            stands_in: true,
+            writes: true,
+            size: Fact::default(),
+            devices: Fact::default(),
+            serial: Fact::default(),
+            server: Vec::new(),
+        });
+        let remedy = |other: &Run| {
+            let (base, other) = (Party::one(&on_server), Party::one(other));
+            let sides = Sides {
+                base: &base,
+                other: &other,
+            };
+            remedy(&few, &[&case], sides).unwrap()
+        };
+        let sqlite = "`kurabe run os.pipe --copies 2 --passes 9`";
+        let server = "`kurabe run os.pipe --copies 2 --passes 9 --db mysql://bob@h/a`";
+        assert_eq!(remedy(&other), format!("{server}, {sqlite}"));
+        other.meta.origin = Some(Box::new(testkit::origin()));
+        assert_eq!(remedy(&other), server);
+    }
+
+    #[test]
     fn refusals_name_the_command_that_helps() {
         let case: CaseId = "os.pipe@2".parse().unwrap();
         let run = testkit::normal();
@@ -438,8 +494,19 @@ mod tests {
             base: &side,
             other: &side,
         };
+        let mut of_duel = run.clone();
+        of_duel.plan.duel = Some(side_a());
+        let of_duel = Party::one(&of_duel);
+        let duel = Sides {
+            base: &of_duel,
+            other: &of_duel,
+        };
         for lang in Lang::ALL {
             for refusal in testkit::all_refusals() {
+                let sides = match refusal {
+                    Refusal::TooFewPairs { .. } => duel,
+                    _ => sides,
+                };
                 let text = sentence(&refusal, &[&case], sides, lang);
                 // Rounds of a run beside it are no pairs: a duel is helped by a duel.
                 let command = match &refusal {
@@ -461,6 +528,7 @@ mod tests {
         let case: CaseId = "table.x@2".parse().unwrap();
         let mut run = testkit::normal();
         run.meta.origin = Some(Box::new(testkit::origin()));
+        run.plan.duel = Some(side_a());
         let side = Party::one(&run);
         let sides = Sides {
             base: &side,

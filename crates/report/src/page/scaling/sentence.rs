@@ -6,8 +6,8 @@ use crate::said;
 use model::estimate::Estimate;
 use stats::scaling::{Finding, Fit, Refused, Scaling};
 
-/// What the steps mean, one sentence each.
-pub(super) fn sentences(scaling: &Scaling, lang: Lang) -> Vec<String> {
+/// What the steps mean, one sentence each; why there is no law is left out where it is said `once` for all tests.
+pub(super) fn sentences(scaling: &Scaling, once: bool, lang: Lang) -> Vec<String> {
     let mut lines = vec![finding(&scaling.finding, lang)];
     lines.extend(scaling.cpus.quota.map(|cpus| quota(cpus, lang)));
     let gain = scaling.second_thread.as_ref();
@@ -17,8 +17,7 @@ pub(super) fn sentences(scaling: &Scaling, lang: Lang) -> Vec<String> {
             lines.push(law(fit, lang));
             lines.extend(fit.peak.map(|copies| peak(copies, fit.up_to, lang)));
         }
-        // Said once for all tests.
-        Err(Refused::TooFewSteps { .. }) => {}
+        Err(_) if once => {}
         Err(why) => lines.push(refused(why, lang)),
     }
     if scaling.steps.iter().any(|step| step.oversubscribed) {
@@ -27,12 +26,12 @@ pub(super) fn sentences(scaling: &Scaling, lang: Lang) -> Vec<String> {
     lines
 }
 
-/// Why none of these tests has a fit, where that is for want of steps: in one sentence for all of them.
+/// Why none of these tests has a fit, where all of them have equally few steps: in one sentence for all of them.
 pub(super) fn no_law(tests: &[&Scaling], lang: Lang) -> Option<String> {
-    let mut fits = tests.iter().map(|test| &test.fit);
-    let few = |fit: &Result<Fit, Refused>| matches!(fit, Err(Refused::TooFewSteps { .. }));
-    let why = fits.clone().find_map(|fit| fit.as_ref().err())?;
-    fits.all(few).then(|| refused(why, lang))
+    let mut fits = tests.iter().map(|test| test.fit.as_ref().err());
+    let why = fits.next()??;
+    let of_all = matches!(why, Refused::TooFewSteps { .. }) && fits.all(|one| one == Some(why));
+    of_all.then(|| refused(why, lang))
 }
 
 /// The ends of an interval of shares.

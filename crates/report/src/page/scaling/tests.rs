@@ -162,6 +162,50 @@ fn two_cpus_say_what_two_cpus_can_say() {
 }
 
 #[test]
+fn why_there_is_no_law_is_said_once_where_it_is_the_same_of_all_tests() {
+    let check = |others: &[(u32, f64)], lost: u32, expect: &[(&str, usize)]| {
+        let mut run = run(8, &[(1, 1.0), (2, 1.9), (16, 7.0)]);
+        let mut more = self::run(8, others);
+        for case in &mut more.plan.cases {
+            "cpu.other".clone_into(&mut case.id.test);
+        }
+        more.rounds.retain(|round| round.case.copies != lost);
+        for round in &mut more.rounds {
+            "cpu.other".clone_into(&mut round.case.test);
+        }
+        run.plan.cases.append(&mut more.plan.cases);
+        run.rounds.append(&mut more.rounds);
+        let text = shown(&run, 300, Lang::En);
+        for (part, times) in expect {
+            assert_eq!(text.matches(part).count(), *times, "{part}: {text}");
+        }
+    };
+    let [one, two] = ["here are 1", "here are 2"];
+    let few = [(1, 1.0), (2, 1.8), (16, 7.0)];
+    check(&few, 0, &[(two, 1), (one, 0)]);
+    check(&few, 2, &[(two, 1), (one, 1)]);
+    let with_law = [1, 2, 4, 8].map(amdahl);
+    check(&with_law, 0, &[(two, 1), ("Law, 4 steps", 1)]);
+}
+
+#[test]
+fn a_rate_of_zero_is_at_odds_with_nothing() {
+    let run = run(8, &[(1, 1.0), (2, 1.9), (4, 3.5)]);
+    let view = view(&run);
+    let at_odds = |spoil: fn(&mut stats::scaling::Scaling)| {
+        let mut scaling = view.scaling[0].clone();
+        spoil(&mut scaling);
+        super::is_at_odds(&scaling)
+    };
+    assert!(!at_odds(|_| ()));
+    assert!(at_odds(|of| of.steps[1].rate.as_mut().unwrap().value *= 2.0));
+    assert!(!at_odds(|of| of.steps[0].rate.as_mut().unwrap().value = 0.0));
+    assert!(!at_odds(
+        |of| of.steps[1].speedup.as_mut().unwrap().value = 0.0
+    ));
+}
+
+#[test]
 fn the_block_fits_the_terminal() {
     let mut run = run(8, &[1, 2, 4, 8].map(amdahl));
     // With a name that is too long for a line.
