@@ -15,6 +15,11 @@ pub fn go_on(name: &str, plans: &[&Plan]) -> String {
         [plan, ..] if plan.duel.is_some() => "duel",
         _ => "run",
     };
+    resume(word, name, plans)
+}
+
+/// The same where the command is known.
+pub fn resume(word: &str, name: &str, plans: &[&Plan]) -> String {
     format!("kurabe {word} --resume {name}{}", servers_of(plans))
 }
 

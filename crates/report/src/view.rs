@@ -1,7 +1,7 @@
 //! What a run shows, computed once; every format starts from it.
 
 use crate::lang::{Lang, say};
-use crate::number;
+use crate::number::{self, Scale};
 use crate::offers::OfferPart;
 use crate::page::block::MARK;
 use crate::set_otherwise;
@@ -11,6 +11,7 @@ use model::order::Order as _;
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Failure, Run};
 use stats::look::Seen;
+use stats::quantile::median;
 use stats::scaling::{ClockRate, Scaling};
 use stats::{Headlined, Noted, Trust};
 use std::collections::HashMap;
@@ -164,24 +165,11 @@ impl RunView<'_> {
     /// The metric's figures as text. The same test at other concurrencies is shown in the same scale, because that is
     /// what one compares by eye.
     pub(crate) fn shown(&self, metric: &MetricSummary) -> Shown {
-        let scale = self.scale(metric);
-        let (value, interval) = metric
-            .estimate
-            .as_ref()
-            .map_or_else(|| (number::NONE.to_owned(), None), |e| scale.estimate(e));
-        let range = range_instead(metric).filter(|_| interval.is_none());
-        let is_range = range.is_some();
-        let ends = interval.or(range.map(|(lo, hi)| (scale.value(lo), scale.value(hi))));
-        Shown {
-            is_range,
-            value,
-            unit: scale.unit,
-            interval: number::range(ends.as_ref()),
-        }
+        shown_in(metric, self.scale(metric))
     }
 
     /// The scale of a metric.
-    pub(crate) fn scale(&self, metric: &MetricSummary) -> number::Scale {
+    pub(crate) fn scale(&self, metric: &MetricSummary) -> Scale {
         let largest = self.largest.get(&of_test(metric));
         let (unit, quantity) = (metric.metric.unit, &metric.id.quantity);
         number::scale(unit, quantity, largest.copied().unwrap_or(0.0))
@@ -196,27 +184,7 @@ impl RunView<'_> {
 
     /// The two levels of a metric that has two, in its scale and with their shares, the more frequent one first.
     pub(crate) fn levels(&self, metric: &MetricSummary, lang: Lang) -> Option<[[String; 2]; 2]> {
-        let State::TwoState {
-            low,
-            high,
-            low_share,
-            of_windows,
-        } = metric.state
-        else {
-            return None;
-        };
-        let scale = self.scale(metric);
-        let mut levels = [(low, low_share), (high, 1.0 - low_share)];
-        levels.order_by(|a, b| b.1.total_cmp(&a.1));
-        let share = |share| {
-            let share = number::percent(share);
-            if of_windows {
-                say!(lang, "{share} of the time", "時間の {share}")
-            } else {
-                say!(lang, "{share} of rounds", "{share} の回")
-            }
-        };
-        Some(levels.map(|(level, of)| [scale.value(level), share(of)]))
+        levels_in(metric, &self.scale(metric), lang)
     }
 
     /// The metrics that were measured: all but what the tests were set up with.
@@ -270,10 +238,74 @@ impl RunView<'_> {
         places.map(|&place| &self.metrics[place])
     }
 
+    /// The metric of a case that has this quantity.
+    pub(crate) fn metric(&self, case: &CaseId, quantity: &str) -> Option<&MetricSummary> {
+        let mut metrics = self.metrics_of(case);
+        metrics.find(|metric| metric.id.quantity == quantity)
+    }
+
     /// True for a run that tried every round of its plan.
     pub fn complete(&self) -> bool {
         self.run.meta.end == model::record::End::Complete
     }
+}
+
+/// A metric's figures as text, in any scale.
+pub(crate) fn shown_in(metric: &MetricSummary, scale: Scale) -> Shown {
+    let (value, interval) = metric
+        .estimate
+        .as_ref()
+        .map_or_else(|| (number::NONE.to_owned(), None), |e| scale.estimate(e));
+    let range = range_instead(metric).filter(|_| interval.is_none());
+    let is_range = range.is_some();
+    let ends = interval.or(range.map(|(lo, hi)| (scale.value(lo), scale.value(hi))));
+    Shown {
+        is_range,
+        value,
+        unit: scale.unit,
+        interval: number::range(ends.as_ref()),
+    }
+}
+
+/// The two levels of a metric that has two, in any scale.
+pub(crate) fn levels_in(
+    metric: &MetricSummary,
+    scale: &Scale,
+    lang: Lang,
+) -> Option<[[String; 2]; 2]> {
+    let State::TwoState {
+        low,
+        high,
+        low_share,
+        of_windows,
+    } = metric.state
+    else {
+        return None;
+    };
+    let mut levels = [(low, low_share), (high, 1.0 - low_share)];
+    levels.order_by(|a, b| b.1.total_cmp(&a.1));
+    let share = |share| {
+        let share = number::percent(share);
+        if of_windows {
+            say!(lang, "{share} of the time", "時間の {share}")
+        } else {
+            say!(lang, "{share} of rounds", "{share} の回")
+        }
+    };
+    Some(levels.map(|(level, of)| [scale.value(level), share(of)]))
+}
+
+/// The figure with the digits of its interval; the median of the rounds where it has none, with a mark where no single
+/// number describes them.
+pub(crate) fn value_in(metric: &MetricSummary, scale: &Scale) -> String {
+    if let Some(estimate) = &metric.estimate {
+        return scale.estimate(estimate).0;
+    }
+    let median = median(&metric.rounds);
+    median.map_or_else(
+        || number::NONE.to_owned(),
+        |median| format!("{}{}", number::NO_LEVEL_MARK, scale.value(median)),
+    )
 }
 
 /// The smallest and the largest round of a metric that one number cannot describe, or of which there are several rounds

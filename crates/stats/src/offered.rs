@@ -54,11 +54,25 @@ pub struct Point {
     pub p999: Option<f64>,
 }
 
+/// Whether so little of what arrived was done that the queue grew.
+fn is_behind(done: f64, offered: f64) -> bool {
+    done < DONE_MIN * offered
+}
+
+/// Arrivals scatter by the root of their number; nothing is made of less than so many times that.
+const DEVIATIONS: f64 = 3.0;
+
+/// The same of a rate of arrivals that came by chance for so many seconds: what is missing must be more than chance.
+pub fn is_behind_chance(done: f64, offered: f64, seconds: f64) -> bool {
+    let arrived = offered * seconds;
+    let missed = arrived * (1.0 - done / offered);
+    is_behind(done, offered) && missed > DEVIATIONS * arrived.sqrt()
+}
+
 impl Point {
     /// True where what arrived was done, as far as the medians of the rounds tell.
     pub fn kept_up(&self) -> bool {
-        self.done
-            .is_some_and(|done| done >= DONE_MIN * self.offered)
+        self.done.is_some_and(|done| !is_behind(done, self.offered))
     }
 }
 
@@ -119,7 +133,7 @@ fn point<'a>(
         offered,
         share: offered / most,
         done: done.map(|done| done.value),
-        fell_behind: most_done.is_some_and(|most| most < DONE_MIN * offered),
+        fell_behind: most_done.is_some_and(|most| is_behind(most, offered)),
         p50: of_rounds(0.5),
         p99: of_rounds(0.99),
         p999: rare(&pooled(run, &case.id, latency), 0.999),

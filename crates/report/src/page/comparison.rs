@@ -21,7 +21,7 @@ use model::comparison::Difference;
 use model::record::Run;
 use stats::verdict::Levels;
 
-pub(crate) use table::{ratio_text, verdict};
+pub(crate) use table::{ratio_text, value_of_side, verdict};
 
 /// The page of a comparison.
 pub fn page(view: &ComparisonView<'_>, detail: Detail, lang: Lang) -> Vec<Block> {

@@ -152,7 +152,7 @@ fn ours(view: &RunView<'_>, of: &Ours, lang: Lang) -> Option<String> {
             Some(shown(&index.whole()?, &Scale::settled(1.0, "")))
         }
         Ours::Metric(id, factor) => {
-            let metric = view.metrics_of(&id.case).find(|metric| metric.id == *id)?;
+            let metric = view.metric(&id.case, &id.quantity)?;
             let scale = scale(view, metric, *factor);
             match metric.estimate {
                 Some(estimate) if estimate.interval.is_some() => Some(shown(&estimate, &scale)),
@@ -224,8 +224,7 @@ fn why_missing(view: &RunView<'_>, id: &MetricId, lang: Lang) -> String {
             None => say!(lang, "left out: {why}", "除外: {why}", why = one.why),
         };
     }
-    let mut metrics = view.metrics_of(case);
-    match metrics.find(|metric| metric.id == *id) {
+    match view.metric(case, &id.quantity) {
         Some(metric) => said::missing(metric.missing.as_deref(), lang),
         None => lang
             .pick("no part of this run", "この測定に含まれません")

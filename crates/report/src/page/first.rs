@@ -7,14 +7,13 @@ use super::indexes::copies;
 use super::{database, soak, title, trust};
 use crate::grouped::grouped;
 use crate::lang::{Lang, say};
-use crate::number;
+use crate::number::{self, Scale};
 use crate::table::{columns, wrapped};
-use crate::view::RunView;
+use crate::view::{RunView, levels_in, shown_in};
 use model::estimate::{Estimate, IndexSummary, MetricSummary};
 use model::headline::Topic;
 use model::line::Machine;
 use model::origin::Origin;
-use model::plan::MetricId;
 use model::record::{End, Run};
 use model::spec::{How, Stat};
 
@@ -310,11 +309,10 @@ fn of_index(index: &IndexSummary, lang: Lang) -> Option<Item> {
 /// A headline with its figure; `None` where it has none, for which the table has the reason.
 fn item(view: &RunView<'_>, one: &stats::Headlined, again: bool, lang: Lang) -> Option<Item> {
     if let Some(told) = database::told(view, one, lang) {
-        let by = told.by;
         let by = if again {
-            by
+            told.by
         } else {
-            told.name + lang.pick(", ", "、") + &by
+            told.name() + lang.pick(", ", "、") + &told.by
         };
         // These are sentences, which may be broken.
         return Some(Item {
@@ -333,7 +331,8 @@ fn item(view: &RunView<'_>, one: &stats::Headlined, again: bool, lang: Lang) -> 
     } else {
         String::new()
     };
-    let figure = figure(view, metric(view, &one.metric)?, lang)?;
+    let metric = view.metric(&one.metric.case, &one.metric.quantity)?;
+    let figure = figure(view, metric, lang)?;
     let beside = beside(view, one).map(|text| held(&text));
     Some(Item {
         figure: held(&format!("{word}{copies}{figure}")),
@@ -343,17 +342,13 @@ fn item(view: &RunView<'_>, one: &stats::Headlined, again: bool, lang: Lang) -> 
 
 /// `, p99 1.2 ms`: what stands beside the figure of a headline.
 pub(super) fn beside(view: &RunView<'_>, one: &stats::Headlined) -> Option<String> {
-    let metric = metric(view, one.beside.as_ref()?)?;
+    let beside = one.beside.as_ref()?;
+    let metric = view.metric(&beside.case, &beside.quantity)?;
     let word = quantile_word(&metric.metric.how)?;
     let estimate = metric.estimate?;
     let scale = number::scale(metric.metric.unit, &metric.id.quantity, estimate.value);
     let value = scale.estimate(&estimate).0;
     Some(format!(", {word} {value} {}", scale.unit))
-}
-
-fn metric<'a>(view: &'a RunView<'_>, id: &MetricId) -> Option<&'a MetricSummary> {
-    let mut metrics = view.metrics_of(&id.case);
-    metrics.find(|metric| metric.id.quantity == id.quantity)
 }
 
 /// `p99` of a 99th percentile.
@@ -372,15 +367,26 @@ fn quantile_word(how: &How<String>) -> Option<String> {
 
 /// The figure of a metric with its interval: or its two levels, or between which ends it is unstable.
 pub(super) fn figure(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Option<String> {
-    let shown = view.shown(metric);
-    let unit = &shown.unit.replace("ops/s", "/s");
-    if let Some([[first, share], [second, _]]) = view.levels(metric, lang) {
+    let scale = view.scale(metric);
+    let unit = scale.unit.replace("ops/s", "/s");
+    figure_in(metric, scale, &unit, lang)
+}
+
+/// The same in this scale, whose unit has this word.
+pub(super) fn figure_in(
+    metric: &MetricSummary,
+    scale: Scale,
+    unit: &str,
+    lang: Lang,
+) -> Option<String> {
+    if let Some([[first, share], [second, _]]) = levels_in(metric, &scale, lang) {
         return Some(say!(
             lang,
             "two levels: {first} ({share}) and {second} {unit}",
             "二つの水準: {first}（{share}）と {second} {unit}"
         ));
     }
+    let shown = shown_in(metric, scale);
     match metric.estimate.as_ref() {
         Some(estimate) => Some(format!("{} {unit}{}", shown.value, within(estimate))),
         None if shown.is_range => Some(say!(

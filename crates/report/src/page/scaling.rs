@@ -223,8 +223,7 @@ fn columns(view: &RunView<'_>, scaling: &Scaling, lang: Lang) -> Vec<Column> {
 fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32, quantity: &str) -> bool {
     let test = scaling.test.clone();
     let case = CaseId { test, copies };
-    let mut metrics = view.metrics_of(&case);
-    let metric = metrics.find(|metric| metric.id.quantity == quantity);
+    let metric = view.metric(&case, quantity);
     metric.is_some_and(|metric| !stats::state::has_single_number(&metric.state))
 }
 

@@ -12,7 +12,7 @@ use crate::number;
 use crate::said;
 use crate::set_otherwise;
 use crate::table::wrapped;
-use crate::view::RunView;
+use crate::view::{RunView, value_in};
 use model::estimate::{MetricSummary, State};
 use model::order::Order as _;
 use model::spec::{How, Nature, Role, Stat};
@@ -126,10 +126,7 @@ fn levels(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Vec<[String
             |[value, share]: [String; 2]| [value, String::new(), format!("{state}: {share}")];
         return both.map(level).into();
     }
-    let value = match median(&metric.rounds).filter(|_| metric.estimate.is_none()) {
-        Some(median) => number::NO_LEVEL_MARK.to_owned() + &view.scale(metric).value(median),
-        None => view.shown(metric).value,
-    };
+    let value = value_in(metric, &view.scale(metric));
     let within = metric.estimate.as_ref().and_then(first::half);
     vec![[value, within.unwrap_or_default(), state]]
 }

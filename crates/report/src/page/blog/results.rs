@@ -217,8 +217,12 @@ fn name(view: &RunView<'_>, one: &Headlined, lang: Lang) -> Option<String> {
     let with_copies = || {
         if let Some(told) = database::told(view, one, lang) {
             // The conditions have the product, which need not be the same on all servers.
-            let name = told.name.split_once(' ').map_or("OLTP", |(_, rest)| rest);
-            return format!("{name}{}{}", lang.pick(", ", "、"), told.by);
+            let what = if told.what.is_empty() {
+                "OLTP"
+            } else {
+                &told.what
+            };
+            return format!("{what}{}{}", lang.pick(", ", "、"), told.by);
         }
         if one.says_copies {
             format!("{word}, {}", indexes::copies(copies, lang))
@@ -232,8 +236,7 @@ fn name(view: &RunView<'_>, one: &Headlined, lang: Lang) -> Option<String> {
 /// The figure; of a disk as megabytes of a million bytes with its operations, or with its latency. Why there is none,
 /// where it was to be measured.
 fn cell(view: &RunView<'_>, one: &Headlined, lang: Lang) -> Option<String> {
-    let mut metrics = view.metrics_of(&one.metric.case);
-    let metric = metrics.find(|metric| metric.id == one.metric)?;
+    let metric = view.metric(&one.metric.case, &one.metric.quantity)?;
     // What a soak says is how its rate goes on.
     if view.soak.is_some() {
         return None;

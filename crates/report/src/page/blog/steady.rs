@@ -56,7 +56,7 @@ fn rows(servers: &Servers<'_>) -> Vec<Row> {
     }
     let row = |id: &MetricId| {
         servers.row(id.case.to_string(), |view| {
-            let metric = view.metrics_of(&id.case).find(|metric| metric.id == *id)?;
+            let metric = view.metric(&id.case, &id.quantity)?;
             let values = samples(view, metric).into_iter().map(|(_, value)| value);
             let values: Vec<f64> = values.collect();
             let [median, scatter] = figures(view, metric, &values)?;

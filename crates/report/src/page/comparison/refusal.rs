@@ -4,7 +4,7 @@ use crate::comparison::Sides;
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::said::missing;
-use dialects::command::{again, go_on};
+use dialects::command;
 use model::comparison::Refusal;
 use model::params::ParamValue;
 use model::plan::CaseId;
@@ -63,7 +63,7 @@ pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> 
     });
     let mut commands: Vec<String> = servers
         .map(|server| {
-            let command = again(&run.plan, cases, differences, server.as_deref());
+            let command = command::again(&run.plan, cases, differences, server.as_deref());
             format!("`{command}`")
         })
         .collect();
@@ -268,7 +268,7 @@ fn why(refusal: &Refusal, run: &str, sides: Sides<'_>, lang: Lang) -> String {
             let resume = resume.as_deref().map(|id| {
                 let mut plans = sides.both().map(|side| &side.first().plan);
                 plans.sort_by_key(|plan| plan.duel.as_ref().map(|duel| &duel.side));
-                go_on(id, &plans)
+                command::resume("duel", id, &plans)
             });
             too_few_pairs(*pairs, *need, resume.as_deref(), lang)
         }
@@ -399,21 +399,10 @@ mod tests {
     use crate::testkit;
     use model::host::Fact;
     use model::named::{Named, NamedKind};
-    use model::plan::Duel;
     use model::spec::Nature;
 
     fn case(text: &str) -> CaseId {
         text.parse().unwrap()
-    }
-
-    /// Pairs are counted of duels alone.
-    fn side_a() -> Duel {
-        Duel {
-            id: "d".to_owned(),
-            side: "a".to_owned(),
-            prepare: None,
-            traits: Vec::new(),
-        }
     }
 
     #[test]
@@ -494,19 +483,8 @@ mod tests {
             base: &side,
             other: &side,
         };
-        let mut of_duel = run.clone();
-        of_duel.plan.duel = Some(side_a());
-        let of_duel = Party::one(&of_duel);
-        let duel = Sides {
-            base: &of_duel,
-            other: &of_duel,
-        };
         for lang in Lang::ALL {
             for refusal in testkit::all_refusals() {
-                let sides = match refusal {
-                    Refusal::TooFewPairs { .. } => duel,
-                    _ => sides,
-                };
                 let text = sentence(&refusal, &[&case], sides, lang);
                 // Rounds of a run beside it are no pairs: a duel is helped by a duel.
                 let command = match &refusal {
@@ -528,7 +506,6 @@ mod tests {
         let case: CaseId = "table.x@2".parse().unwrap();
         let mut run = testkit::normal();
         run.meta.origin = Some(Box::new(testkit::origin()));
-        run.plan.duel = Some(side_a());
         let side = Party::one(&run);
         let sides = Sides {
             base: &side,

@@ -2,7 +2,7 @@
 
 use crate::comparison::{self, Compared, Sides, both_have_level, has_level, role};
 use crate::lang::{Lang, say};
-use crate::number::{self, NO_LEVEL_MARK, NONE, counted};
+use crate::number::{self, NO_LEVEL_MARK, NONE, Scale, counted};
 use crate::page::block::{Align, Block, Cell, MARK, Table, Text, Tone};
 use crate::page::indexes::copies;
 use crate::page::run::Detail;
@@ -144,16 +144,9 @@ pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [S
     let (unit, quantity) = declared.map_or((Unit::Number, ""), |of| (of.unit, &of.quantity));
     let scale = number::scale(unit, quantity, largest);
     let show = |value: Option<f64>, better: bool, states: &[RunState]| {
-        let Some(value) = value else {
-            return NONE.to_owned();
-        };
         let mark = if better { MARK } else { "" };
-        let level = if states.iter().all(has_level) {
-            ""
-        } else {
-            NO_LEVEL_MARK
-        };
-        format!("{level}{}{mark}", scale.value(value))
+        let value = value.map(|value| value_of_side(value, states, &scale) + mark);
+        value.unwrap_or_else(|| NONE.to_owned())
     };
     let (base_better, other_better) = better_side(metric.adjusted);
     let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
@@ -177,6 +170,16 @@ pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [S
         verdict(metric.adjusted, lang).to_owned(),
         needed.unwrap_or_default(),
     ]
+}
+
+/// A side's value, with a mark before it where no single level is behind its own runs.
+pub(crate) fn value_of_side(value: f64, states: &[RunState], scale: &Scale) -> String {
+    let level = if states.iter().all(has_level) {
+        ""
+    } else {
+        NO_LEVEL_MARK
+    };
+    level.to_owned() + &scale.value(value)
 }
 
 /// Behind the unit of a metric of which less is better.

@@ -100,7 +100,7 @@ fn several_tests_have_a_table_each_and_nothing_is_said_of_each_of_them() {
             color: false,
         };
         let page = text(&page(&view(&run), detail, Lang::En), style);
-        assert_eq!(page.matches(" threads ").count(), 2, "{page}");
+        assert_eq!(page.matches(" connections ").count(), 2, "{page}");
         assert!(
             page.matches("Universal Scalability Law").count() <= 1,
             "{page}"
@@ -124,6 +124,96 @@ fn rounds_without_a_level_have_a_mark_and_no_interval() {
     let page = part(&shown(&run, 80, Lang::En));
     assert!(page.contains('~'), "{page}");
     assert!(page.contains("no single number"), "{page}");
+}
+
+/// As many rounds of each case as there are values, and in them these values of the metric.
+fn set(run: &mut Run, quantity: &str, values: &[f64]) {
+    let firsts: Vec<_> = run.rounds.iter().filter(|round| round.pass == 1).collect();
+    let rounds = (1..).zip(values).flat_map(|(pass, value)| {
+        firsts.iter().map(move |first| {
+            let mut round = (*first).clone();
+            round.pass = pass;
+            let model::record::Outcome::Done(done) = &mut round.outcome else {
+                panic!()
+            };
+            done.values.insert(quantity.to_owned(), *value);
+            done.windows.clear();
+            round
+        })
+    });
+    run.rounds = rounds.collect();
+}
+
+/// Three fifths of 30 rounds at one level, and the others at twice of it.
+fn two_levels(low: f64) -> Vec<f64> {
+    let level = |pass: u32| if pass % 5 < 3 { low } else { 2.0 * low };
+    let rounds = 1..=30_u32;
+    rounds
+        .map(|pass| level(pass) * (1.0 + f64::from(pass % 7) / 5000.0))
+        .collect()
+}
+
+const UNSTABLE: [f64; 6] = [100.0, 400.0, 150.0, 310.0, 220.0, 640.0];
+
+#[test]
+fn a_rate_and_a_mean_time_without_a_level_are_said_in_the_words_of_other_pages() {
+    let mut closed = run(&["db.oltp-read-write"], &[1], 20.0);
+    with_headline(&mut closed, "PostgreSQL OLTP");
+    set(&mut closed, "tps", &two_levels(100.0));
+    check_headline(
+        &closed,
+        [
+            "PostgreSQL OLTP, 1 connection: two levels: 100 (60 % of rounds) and 200 transactions/s, mean 20.0",
+            "PostgreSQL OLTP、1 接続: 二つの水準: ",
+        ],
+    );
+    set(&mut closed, "tps", &UNSTABLE);
+    check_headline(
+        &closed,
+        [
+            "unstable, 100 .. 640 transactions/s, mean 20.0",
+            "不安定 100 .. 640 トランザクション/秒",
+        ],
+    );
+    let mut arriving = run(&["db.oltp-read-write"], &[1], 20.0);
+    with_headline(&mut arriving, "PostgreSQL OLTP");
+    for case in &mut arriving.plan.cases {
+        case.params = [("rate".to_owned(), ParamValue::Count(50))]
+            .into_iter()
+            .collect();
+    }
+    set(&mut arriving, "lat_ns_mean", &two_levels(1e8));
+    check_headline(
+        &arriving,
+        ["50/s ordered: mean two levels: 100", "平均 二つの水準: "],
+    );
+    set(&mut arriving, "lat_ns_mean", &UNSTABLE.map(|ms| ms * 1e6));
+    check_headline(
+        &arriving,
+        ["50/s ordered: mean unstable, 100", "平均 不安定 100"],
+    );
+}
+
+#[test]
+fn of_two_sides_the_one_without_a_level_has_the_mark() {
+    let tests = ["db.insert"];
+    let base = run(&tests, &[1, 4], 3.0);
+    let mut other = base.clone();
+    set(&mut other, "tps", &UNSTABLE);
+    let page = comparison_of(&base, &mut other, Detail::Usual, Lang::En);
+    let rows = part(&page);
+    let rows = rows.lines().filter(|line| {
+        let first = line.split_whitespace().next();
+        first.is_some_and(|first| ["1", "4"].contains(&first))
+    });
+    let marks: Vec<Vec<usize>> = rows
+        .map(|row| {
+            let cells = row.split_whitespace().enumerate();
+            let marked = cells.filter(|(_, cell)| cell.starts_with('~'));
+            marked.map(|(place, _)| place).collect()
+        })
+        .collect();
+    assert_eq!(marks, [[2], [2]], "{page}");
 }
 
 fn compared(width: usize, lang: Lang) -> String {
@@ -340,6 +430,19 @@ fn sqlite_and_a_server_do_not_compare_and_one_line_says_what_does() {
             assert_eq!(page.matches(says).count(), 1, "{page}");
             assert!(!page.contains("synchronous"), "{page}");
         }
+    }
+}
+
+#[test]
+fn a_web_log_calls_a_test_without_a_headline_by_its_name() {
+    let run = run(&["db.insert"], &[1, 4], 20.0);
+    for (lang, row) in [
+        (Lang::En, "| db.insert, 1 connection | 49.99 transactions/s"),
+        (Lang::Ja, "| db.insert、1 接続 | 49.99 トランザクション/秒"),
+    ] {
+        let view = view(&run);
+        let page = markdown(&crate::page::blog::page(vec![&view], None, &[], lang));
+        assert!(page.contains(row), "{row}: {page}");
     }
 }
 
