@@ -270,7 +270,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 
 /// Waits until `what` holds; panics after `secs` seconds.
 #[track_caller]
-pub(crate) fn eventually(secs: u64, what: impl Fn() -> bool) {
+pub(crate) fn eventually(secs: u64, mut what: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(secs);
     while !what() {
         assert!(

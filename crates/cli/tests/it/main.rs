@@ -50,6 +50,7 @@ mod root;
 mod runs;
 mod scatter;
 mod server_faults;
+mod servers;
 mod sets;
 mod shells;
 mod soaks;

@@ -4,7 +4,8 @@
 
 use crate::bed::{Bed, Done, eventually, program};
 use crate::password::{PASSWORD, kept_nowhere, readable, refused_when_typed, shows};
-use crate::postgres::{is_root, short, well};
+use crate::postgres::{short, well};
+use crate::servers::{free_port, is_root, said, user};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -30,14 +31,6 @@ fn as_server(name: &str, dir: &Path) -> Command {
     command
 }
 
-/// The user of the system by whose name a distribution runs servers.
-fn mysql() -> Option<(u32, u32)> {
-    let users = std::fs::read_to_string("/etc/passwd").unwrap();
-    let line = users.lines().find(|line| line.starts_with("mysql:"))?;
-    let mut ids = line.split(':').skip(2).map(|id| id.parse().unwrap());
-    Some((ids.next()?, ids.next()?))
-}
-
 impl Server {
     /// Starts one with these further settings; `None`, with a word, where none is installed.
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -45,7 +38,7 @@ impl Server {
         let has = |name: &str| program(name).arg("--version").output().is_ok();
         let all = ["mariadbd", "mariadb-install-db", "mariadb"];
         let user = if is_root() {
-            mysql().map(Some)
+            user("mysql").map(Some)
         } else {
             Some(None)
         };
@@ -68,11 +61,7 @@ impl Server {
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
         ]));
-        // Free again once the listener is gone.
-        let port = {
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
+        let port = free_port();
         let process = Self::process(dir.path(), port, settings);
         let server = Self { dir, port, process };
         server.awaited();
@@ -170,12 +159,6 @@ impl Drop for Server {
     }
 }
 
-/// All words of a run, wherever its lines end.
-fn words(done: &Done) -> String {
-    let all = format!("{} {}", done.out, done.err);
-    all.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn every_test_works_on_a_mariadb_and_leaves_nothing_there() {
     let Some(server) = Server::start("every_test_works_on_a_mariadb", &[]) else {
@@ -266,7 +249,7 @@ fn transactions_that_meet_are_tried_again_and_counted() {
     }
     let done = Done::from(child.wait_with_output().unwrap()).code(0);
     assert!(
-        words(&done).contains("after 1205 (lock wait timeout)"),
+        said(&done).contains("after 1205 (lock wait timeout)"),
         "{done:#?}"
     );
     assert_eq!(server.tables_of_ours(), "");
@@ -319,7 +302,7 @@ fn tables_of_others_on_a_mariadb_are_left_alone() {
     let args = short("db.point-select", &["--db", &url]);
     let refused = bed.run(&args);
     assert_ne!(refused.code, Some(0), "{refused:#?}");
-    let all = words(&refused);
+    let all = said(&refused);
     for word in ["`shop.orders`", "--db-allow-existing", "CREATE DATABASE"] {
         assert!(all.contains(word), "{word}: {all}");
     }
@@ -334,7 +317,7 @@ fn tables_of_others_on_a_mariadb_are_left_alone() {
         server.ask_shop(theirs);
         let refused = bed.run(&allowed);
         assert_ne!(refused.code, Some(0), "{theirs}: {refused:#?}");
-        assert!(words(&refused).contains("none of kurabe's"), "{refused:#?}");
+        assert!(said(&refused).contains("none of kurabe's"), "{refused:#?}");
         assert_eq!(server.tables_of_ours(), "sbtest1", "{theirs}");
         if theirs.contains("VIEW") {
             server.ask_shop("DROP VIEW sbtest1");
@@ -363,7 +346,7 @@ fn what_keeps_us_out_of_a_mariadb_is_one_error_with_a_hint() {
         let args = [short("db.point-select", &["--db", url]), more.to_vec()].concat();
         let done = bed.run(&args);
         assert_ne!(done.code, Some(0), "{done:#?}");
-        let all = words(&done);
+        let all = said(&done);
         for word in expected {
             assert!(all.contains(word), "`{word}` is not in {all}");
         }
@@ -442,7 +425,7 @@ fn who_speaks_another_language_is_no_mariadb() {
     let done = Done::from(child.wait_with_output().unwrap());
     assert_ne!(done.code, Some(0), "{done:#?}");
     assert!(
-        words(&done).contains("no message of MySQL/MariaDB"),
+        said(&done).contains("no message of MySQL/MariaDB"),
         "{done:#?}"
     );
 }

@@ -1,7 +1,7 @@
 //! Where a password must not be seen, whichever server it opens.
 
 use crate::bed::Bed;
-use crate::postgres::is_root;
+use crate::servers::is_root;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) fn readable(path: &Path, mode: u32) {
 }
 
 /// Whether bytes hold a word, which every encoding of ours leaves as it is.
-fn holds(bytes: &[u8], word: &str) -> bool {
+pub(crate) fn holds(bytes: &[u8], word: &str) -> bool {
     let mut parts = bytes.windows(word.len());
     parts.any(|part| part == word.as_bytes())
 }

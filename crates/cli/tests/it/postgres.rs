@@ -6,6 +6,7 @@ use crate::bed::{Bed, eventually, program};
 use crate::password::{
     PASSWORD, is_seen_with_a_worker, kept_nowhere, readable, refused_when_typed, shows,
 };
+use crate::servers::{free_port, is_root, user};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,11 +43,6 @@ pub(crate) fn as_server(name: &Path) -> Command {
     command
 }
 
-pub(crate) fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").unwrap().uid() == 0
-}
-
 #[track_caller]
 pub(crate) fn well(command: &mut Command) -> String {
     let done = command.output().unwrap();
@@ -59,23 +55,12 @@ pub(crate) fn well(command: &mut Command) -> String {
     said
 }
 
-/// The user of the system by whose name a distribution runs servers.
-pub(crate) fn user() -> Option<(u32, u32)> {
-    let users = std::fs::read_to_string("/etc/passwd").unwrap();
-    let line = users
-        .lines()
-        .find(|line| line.starts_with("postgres:"))?
-        .to_owned();
-    let mut ids = line.split(':').skip(2).map(|id| id.parse().unwrap());
-    Some((ids.next()?, ids.next()?))
-}
-
 impl Server {
     /// Starts one with these further settings; `None`, with a word, where none is installed.
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub(crate) fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let user = if is_root() {
-            user().map(Some)
+            user("postgres").map(Some)
         } else {
             Some(None)
         };
@@ -110,11 +95,7 @@ impl Server {
                 .arg(&data),
         );
         std::fs::remove_file(word).unwrap();
-        // Free again once the listener is gone.
-        let port = {
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
+        let port = free_port();
         let mut own = format!(
             "-p {port} -k {} -c listen_addresses=127.0.0.1",
             dir.path().display()

@@ -17,10 +17,7 @@ struct Pooler {
 
 impl Pooler {
     fn start(server: &Server, mode: &str) -> Self {
-        let port = {
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
+        let port = crate::servers::free_port();
         let dir = server.dir().display();
         let file = |end: &str| server.dir().join(format!("pooler-{mode}.{end}"));
         let (config, users, pid) = (file("ini"), file("users"), file("pid"));

@@ -3,10 +3,11 @@
 //! Where no Redis is installed each test that needs one says that it was skipped, by its name.
 
 use crate::bed::{Bed, Done, eventually, program};
+use crate::servers::{free_port, is_root, said, says, user};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::net::TcpStream;
+use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -18,37 +19,13 @@ pub(crate) struct Server {
     port: u16,
 }
 
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").unwrap().uid() == 0
-}
-
-/// A user of the system who is not root, as whom the server runs: its name and its numbers.
-fn user() -> Option<(String, u32, u32)> {
-    let users = std::fs::read_to_string("/etc/passwd").unwrap();
-    let found = ["redis:", "nobody:"].iter().find_map(|name| {
-        let mut lines = users.lines();
-        lines.find(|line| line.starts_with(name)).map(str::to_owned)
-    })?;
-    let fields: Vec<&str> = found.split(':').collect();
-    Some((
-        fields[0].to_owned(),
-        fields[2].parse().ok()?,
-        fields[3].parse().ok()?,
-    ))
-}
-
-pub(crate) fn free_port() -> u16 {
-    // Free again once the listener is gone.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 impl Server {
     /// Starts one with these further settings; `None`, with a word, where none is installed.
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub(crate) fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let bin = Path::new("/usr/bin/redis-server");
-        let (true, Some((name, uid, gid))) = (bin.is_file(), user()) else {
+        let (true, Some((uid, gid))) = (bin.is_file(), user("redis").or_else(|| user("nobody")))
+        else {
             eprintln!("skipped: {test}: no Redis");
             return None;
         };
@@ -65,7 +42,7 @@ impl Server {
         } else {
             program(&bin.to_string_lossy())
         };
-        assert_ne!(name, "root");
+        assert_ne!(uid, 0);
         let port = free_port();
         let socket = dir.path().join("s");
         command
@@ -130,20 +107,6 @@ pub(crate) fn short<'a>(test: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args.extend(["--set", "db.*.time=500ms"]);
     args.extend(more);
     args
-}
-
-/// All words of both streams, wherever their lines end.
-pub(crate) fn said(done: &Done) -> String {
-    let all = format!("{}{}", done.out, done.err);
-    all.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[track_caller]
-pub(crate) fn says(done: &Done, words: &[&str]) {
-    let all = said(done);
-    for word in words {
-        assert!(all.contains(word), "`{word}` is not in {all}");
-    }
 }
 
 /// The values that each figure of a run has in its rounds.

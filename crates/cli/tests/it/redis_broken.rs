@@ -1,7 +1,8 @@
 //! Runs on servers that are none, or break what they promise: threads of the test.
 
 use crate::bed::Bed;
-use crate::redis::{said, says, short};
+use crate::redis::short;
+use crate::servers::{said, says};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -4,7 +4,8 @@ use crate::bed::{Bed, eventually};
 use crate::password::{
     PASSWORD, is_seen_with_a_worker, kept_nowhere, readable, refused_when_typed, shows,
 };
-use crate::redis::{Server, says, short};
+use crate::redis::{Server, short};
+use crate::servers::says;
 use std::process::Stdio;
 
 #[test]

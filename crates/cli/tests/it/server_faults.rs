@@ -4,28 +4,15 @@
 
 use crate::bed::{Bed, Done, eventually, program, signal};
 use crate::mariadb;
-use crate::password::{PASSWORD, family, is_worker, readable, shows};
+use crate::password::{PASSWORD, family, holds, is_worker, readable, shows};
 use crate::postgres::{Server, short};
+use crate::servers::says;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
-
-/// All words of a run, wherever its lines end.
-fn words(done: &Done) -> String {
-    let all = format!("{} {}", done.out, done.err);
-    all.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[track_caller]
-fn says(done: &Done, expected: &[&str]) {
-    let all = words(done);
-    for word in expected {
-        assert!(all.contains(word), "`{word}` is not in {all}");
-    }
-}
 
 /// Starts a run of many short rounds, and waits until some are kept.
 fn begun(bed: &Bed, test: &str, more: &[&str]) -> Child {
@@ -226,7 +213,13 @@ fn answered(scheme: &str, answers: &[u8], ends: bool) -> Done {
     let mut child = bed.start(&short("db.point-select", &["--db", &url]));
     listener.set_nonblocking(true).unwrap();
     let mut open: Vec<TcpStream> = Vec::new();
+    let deadline = sys::clock::monotonic() + 60_000_000_000;
     while child.try_wait().unwrap().is_none() {
+        if sys::clock::monotonic() > deadline {
+            child.kill().unwrap();
+            let done: Done = child.wait_with_output().unwrap().into();
+            panic!("it does not end: {done:#?}");
+        }
         if let Ok((mut client, _)) = listener.accept() {
             client.set_nonblocking(false).unwrap();
             if scheme == "postgres" {
@@ -355,6 +348,9 @@ fn no_core_has_a_password() {
         &[&args[..], &more, &["--db", &server.socket("shop")]].concat(),
     );
     assert_eq!(without.len(), 2);
+    // What is searched like this is found: both know the address, which names the server's directory.
+    let address = server.dir().display().to_string();
+    assert!(without.iter().all(|core| holds(core, &address)));
     let bed = Bed::new();
     let with = server
         .loopback()
