@@ -260,11 +260,21 @@ pub(crate) fn parts(spread: &Both<Spread>, base: &OfSide<'_>, other: &OfSide<'_>
     parts
 }
 
-/// What runs of machines differed by in each metric, by `TEST:QUANTITY`. Its upper limit is that of what was seen, less
-/// what rounds say, as for [earlier runs](Differ::upper). Runs of one machine are held against one another alone;
+/// What a metric of a case is called in the file: `TEST:QUANTITY`, and `TEST@server:QUANTITY` where a database is not
+/// on the disk below the run: a server has storage and a way to it of its own.
+fn key_of(case: &PlannedCase, quantity: &str) -> String {
+    let place = match (case.nature, case.on_disk) {
+        (Nature::Database, false) => "@server",
+        _ => "",
+    };
+    format!("{}{place}:{quantity}", case.id.test)
+}
+
+/// What runs of machines differed by in each metric, by its key in the file. Its upper limit is that of what was seen,
+/// less what rounds say, as for [earlier runs](Differ::upper). Runs of one machine are held against one another alone;
 /// disturbed rounds do not count. All numbers of copies of a test are one figure.
 pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, Known> {
-    let mut cases: BTreeMap<MetricId, Observed> = BTreeMap::new();
+    let mut cases: BTreeMap<(String, MetricId), Observed> = BTreeMap::new();
     for runs in machines {
         let past = Past::all(runs);
         let planned = runs.iter().flat_map(|run| &run.plan.cases);
@@ -279,7 +289,8 @@ pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, Known> {
             let seen = past.seen(&id, |there| there.params == case.params);
             if let Some(differ) = Differ::of(&seen) {
                 let df = differ.df();
-                let of = cases.entry(id).or_default();
+                let key = key_of(case, &id.quantity);
+                let of = cases.entry((key, id)).or_default();
                 of.squares += df * differ.variance;
                 of.own += df * differ.own;
                 of.df += df;
@@ -289,8 +300,7 @@ pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, Known> {
         }
     }
     let mut tests: BTreeMap<String, Observed> = BTreeMap::new();
-    for (id, case) in cases {
-        let key = format!("{}:{}", id.case.test, id.quantity);
+    for ((key, _), case) in cases {
         let of = tests.entry(key).or_default();
         of.squares += case.squares;
         of.own += case.own;
@@ -349,7 +359,7 @@ pub struct Known {
     pub visits: u32,
 }
 
-/// What is known beforehand, by `TEST:QUANTITY`.
+/// What is known beforehand, by its key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shipped(BTreeMap<String, Known>);
 
@@ -387,7 +397,7 @@ impl Shipped {
     /// others is taken to scatter no less than its class.
     pub(crate) fn spread(&self, case: &PlannedCase, quantity: &str, class: MetricClass) -> Spread {
         let of_class = of_class(case.nature, class);
-        let known = self.0.get(&format!("{}:{quantity}", case.id.test));
+        let known = self.0.get(&key_of(case, quantity));
         let known = known.filter(|known| case.in_place_of.is_empty() || known.deviation > of_class);
         let (deviation, visits, source) = match known {
             Some(&Known {
@@ -507,6 +517,21 @@ mod tests {
         assert_eq!(other.0, ScatterSource::Class);
         assert_eq!(other, source("nobody", true));
         assert!(other.1 > source("quiet", true).1);
+    }
+
+    #[test]
+    fn what_a_database_on_the_disk_differs_by_says_nothing_of_one_on_a_server() {
+        let shipped = format!("{HEADING}\nsql:x 0.01 20 6 d v m\nsql@server:x 0.2 11 2 d v m\n");
+        let shipped = Shipped::read(&shipped).unwrap();
+        let runs = |nature: Nature, on_disk: bool| {
+            let mut case = testkit::case("sql@1", Vec::new());
+            (case.nature, case.on_disk) = (nature, on_disk);
+            shipped.spread(&case, "x", MetricClass::Throughput).source
+        };
+        let of = |runs| Some(ScatterSource::Shipped { runs });
+        assert_eq!(runs(Nature::Database, true), of(20));
+        assert_eq!(runs(Nature::Database, false), of(11));
+        assert_eq!(runs(Nature::Compute, false), of(20));
     }
 
     #[test]
