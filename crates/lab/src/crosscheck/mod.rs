@@ -92,6 +92,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         [kv::WORD, rest @ ..] => return kv::run(root, rest),
         [servers::WORD, rest @ ..] => return servers::run(root, rest),
         [pgbench::WORD, rest @ ..] => return pgbench::run(root, rest),
+        [floor::WORD, rest @ ..] => return floor::echo(rest),
         _ => {}
     }
     let Some(options) = asked::options::<Options>(arguments, "")? else {

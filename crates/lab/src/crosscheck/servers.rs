@@ -6,12 +6,14 @@
 //! process, whose start takes some milliseconds.
 
 use super::checks::{Must, Reported};
+use super::floor::Echo;
 use super::originals::{self, behind, sysbench_figure};
 use super::pairs::{self, Line, Load, Own, Round, Sides};
 use super::{Measured, Wanted, floor};
 use crate::asked;
 use anyhow::{Context, bail};
 use clap::Parser;
+use model::num::round_to_u64;
 use std::fs;
 use std::path::Path;
 use workloads::db::address::{Address, Host};
@@ -243,12 +245,24 @@ impl Sides<Transactions> for Bench<'_> {
         fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
         let (passed, through) = (passed?, through.context("nothing was measured")?);
         let exchanges = through.of("qps")? / through.of("tps")?;
-        let floor = floor::cpu_ns(&passed, load.threads)? * exchanges / 1e3;
         let direct = self.round(load, &self.ours, &mut Vec::new())?;
+        let at = self.own.dir.join("echo");
+        let floor = |like| floor::takes(&at, &passed, load.threads, like);
+        let idle = floor(Echo::default())?;
+        let mut like = Echo {
+            busy: round_to_u64(direct.of("server_cpu_ns_per_op")? / exchanges),
+            ..Echo::default()
+        };
+        let busy = floor(like)?;
+        // What is left of a transaction's time the server waits, for the disk and for others.
+        like.every = round_to_u64(exchanges);
+        like.sleeps = round_to_u64(direct.of("lat_ns_mean")? - busy.wall * exchanges);
+        let waits = floor(like)?;
+        let [idle, busy, waits] = [idle, busy, waits].map(|took| took.cpu * exchanges / 1e3);
         Ok(Some(format!(
-            "| {} | {ours:.1} | {theirs:.1} | {floor:.1} ({exchanges:.0} exchanges) | {:.2} | {:.0} % |",
+            "| {} | {ours:.1} | {theirs:.1} | {idle:.1} ({exchanges:.0} exchanges) | {busy:.1} | {waits:.1} | {:.2} | {:.0} % |",
             load.name(),
-            ours / floor,
+            ours / waits,
             100.0 * direct.of("cpu_ns_per_op")? / direct.of("lat_ns_mean")?
         )))
     }
