@@ -4,6 +4,10 @@ use engine::profile::{Profile, ProfileError};
 
 /// Name and text of every profile, by name.
 const TEXTS: &[(&str, &str)] = &[
+    ("article-1", include_str!("article-1.toml")),
+    ("article-2", include_str!("article-2.toml")),
+    ("article-3", include_str!("article-3.toml")),
+    ("article-4", include_str!("article-4.toml")),
     ("bonnie", include_str!("bonnie.toml")),
     ("cpu", include_str!("cpu.toml")),
     ("dbench", include_str!("dbench.toml")),

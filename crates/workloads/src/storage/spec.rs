@@ -504,6 +504,31 @@ static TESTS: &[TestDef] = &[
         &[("rw", "randrw"), ("iodepth", "64"), ("bs", "1M")],
     ),
     TestDef::new(
+        "storage.mixed-8k",
+        "random reads and writes of 8 KiB, half and half, 8 at a time",
+        &[("rw", "randrw"), ("iodepth", "8"), ("bs", "8k")],
+    ),
+    TestDef::new(
+        "storage.read-32m",
+        "sequential reads of 32 MiB, one at a time",
+        &[("rw", "read"), ("bs", "32M")],
+    ),
+    TestDef::new(
+        "storage.write-32m",
+        "sequential writes of 32 MiB, one at a time",
+        &[("rw", "write"), ("bs", "32M")],
+    ),
+    TestDef::new(
+        "storage.randread-32m",
+        "random reads of 32 MiB, one at a time",
+        &[("rw", "randread"), ("bs", "32M")],
+    ),
+    TestDef::new(
+        "storage.randwrite-32m",
+        "random writes of 32 MiB, one at a time",
+        &[("rw", "randwrite"), ("bs", "32M")],
+    ),
+    TestDef::new(
         "storage.fsync-4k",
         "a random write of 4 KiB and an fsync, one after the other",
         &[("rw", "randwrite"), ("direct", "no"), ("fsync", "1")],
