@@ -25,7 +25,6 @@ impl Wire {
     /// Connects, proves who we are, and selects the database.
     pub(super) fn log_in(to: &Address, secret: Option<&Secret>) -> Result<Self, Trouble> {
         let mut wire = Self::over(Line::connect(to)?);
-        wire.line.encrypt(to)?;
         match wire.let_in(to, secret) {
             Ok(()) => Ok(wire),
             Err(trouble) => Err(wire.line.at_login(Engine::Redis, trouble)),
@@ -33,6 +32,7 @@ impl Wire {
     }
 
     fn let_in(&mut self, to: &Address, secret: Option<&Secret>) -> Result<(), Trouble> {
+        self.line.encrypt(to)?;
         let user = (to.user != REDIS_USER).then_some(to.user.as_bytes());
         let password = secret.map(|secret| secret.reveal().as_bytes());
         let proof = match (user, password) {

@@ -47,11 +47,7 @@ fn encrypt(wire: &mut Wire, address: &Address) -> Result<(), Trouble> {
 
 /// Connects and logs in.
 pub(super) fn log_in(address: &Address, secret: Option<&Secret>) -> Result<(Wire, LetIn), Trouble> {
-    let mut wire = Wire::connect(address)?;
-    if address.tls.is_some() {
-        encrypt(&mut wire, address)?;
-    }
-    log_in_over(wire, address, secret)
+    log_in_over(Wire::connect(address)?, address, secret)
 }
 
 /// Logs in over a connection.
@@ -67,6 +63,9 @@ pub(super) fn log_in_over(
 }
 
 fn let_in(wire: &mut Wire, address: &Address, secret: Option<&Secret>) -> Result<LetIn, Trouble> {
+    if address.tls.is_some() {
+        encrypt(wire, address)?;
+    }
     let settings = [
         ("user", address.user.as_str()),
         ("database", &address.database),

@@ -94,12 +94,13 @@ fn who_promises_encryption_and_speaks_none_is_an_error_and_learns_nothing() {
     check(&[b"S", b"\x16\x03\x03\xff\xff"], "handshake failed");
     check(&[b"S", b"\x17\x03\x03\0\x01x"], "no TLS");
     // What stands behind the word was not encrypted, and is none of the answers that follow.
-    let smuggled = refused(&[b"SR\0\0\0\x08\0\0\0\0"]);
-    assert!(matches!(smuggled, Trouble::Garbage(_)), "{smuggled}");
-    for answers in [&[&b"E"[..]], &[b"x"]] {
-        let why = refused(answers);
-        assert!(matches!(why, Trouble::Garbage(_)), "{why}");
+    let stranger = "is no message of PostgreSQL\nhint: look whether PostgreSQL listens there, or another program";
+    for answers in [&[&b"SR\0\0\0\x08\0\0\0\0"[..]], &[b"E"], &[b"x"]] {
+        check(answers, stranger);
     }
+    // Others are told by what they say first.
+    check(&[b"SSH-2.0-OpenSSH_9.2p1\r\n"], "what an SSH server says");
+    check(&[b"\x4a\0\0\0\x0a11.4.2-MariaDB"], "what MySQL/MariaDB says");
 }
 
 const SASL: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";

@@ -93,13 +93,13 @@ pub(super) fn open(
         return Err(TlsTrouble::Absent(to.engine).into());
     };
     let (config, authorities) = trust::config(to.engine, asked)?;
-    let refused = |error| Trouble::from(trust::told(to, &authorities, error));
+    let refused = |error, first: &[u8]| Trouble::from(trust::told(to, &authorities, error, first));
     let name = ServerName::try_from(host.clone());
     let name = name.map_err(|_| rustls::Error::UnsupportedNameType);
     let session = name.and_then(|name| UnbufferedClientConnection::new(Arc::new(config), name));
     let mut tls = Tls {
         socket,
-        session: session.map_err(refused)?,
+        session: session.map_err(|error| refused(error, &[]))?,
         coming: vec![0; READ_BYTES],
         begin: 0,
         end: 0,
@@ -112,7 +112,7 @@ pub(super) fn open(
         known: known(asked.check, &authorities),
     };
     tls.shake_hands(within).map_err(|fault| match fault {
-        Fault::Tls(error) => refused(error),
+        Fault::Tls(error) => refused(error, &tls.coming[..tls.end]),
         Fault::Io(error) => match Trouble::from_io(error) {
             Trouble::Silent => TlsTrouble::Slow(to.engine).into(),
             Trouble::Ended => TlsTrouble::Ended(to.engine).into(),

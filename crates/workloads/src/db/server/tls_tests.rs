@@ -254,6 +254,22 @@ fn a_handshake_that_does_not_go_on_ends_in_time() {
 }
 
 #[test]
+fn who_speaks_no_tls_is_told_by_what_it_says() {
+    for (words, kind) in [
+        (&b"SSH-2.0-OpenSSH_9.2p1\r\n"[..], "an SSH server"),
+        (b"-ERR Protocol error\r\n", "Redis/Valkey"),
+    ] {
+        let server = |mut socket: TcpStream| {
+            socket.write_all(words).unwrap();
+            let _ = socket.read_to_end(&mut Vec::new());
+        };
+        let why = between((asked(Check::Nothing), SOON), server, drop).unwrap_err();
+        let expected = format!("is no TLS: it is what {kind} says\nhint: ");
+        assert!(why.to_string().contains(&expected), "{why}");
+    }
+}
+
+#[test]
 fn what_is_put_between_records_is_an_error_and_no_text() {
     let server = |socket| {
         let mut stream = served(socket);
@@ -295,7 +311,7 @@ fn certificates_are_refused_with_words_that_help() {
             return;
         };
         let to = address(Engine::Postgres, host, 5432, asked(check));
-        let why = told(&to, file, error).to_string();
+        let why = told(&to, file, error, &[]).to_string();
         assert!(!words.is_empty(), "{host}: {why}");
         for word in words {
             assert!(why.contains(word), "{why}");

@@ -118,7 +118,7 @@ pub(super) fn stranger(engine: Engine, trouble: Trouble, first: &[u8]) -> Troubl
 }
 
 /// Who begins so. Sources: RFC 4253 (4.2), RFC 9112, RFC 8446 (5.1), RFC 5321; the protocols' own documentation.
-fn speaker(first: &[u8]) -> Option<&'static str> {
+pub(super) fn speaker(first: &[u8]) -> Option<&'static str> {
     match first {
         [b'S', b'S', b'H', b'-', ..] => Some("an SSH server"),
         [b'H', b'T', b'T', b'P', b'/', ..] => Some("a web server"),

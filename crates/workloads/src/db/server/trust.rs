@@ -4,7 +4,7 @@
 //! Where nothing is asked of the certificate its signature is not looked at either: whoever it belongs to would have
 //! one.
 
-use super::trouble::{Trouble, shown};
+use super::trouble::{Trouble, shown, speaker};
 use crate::db::address::{Address, Host};
 use crate::db::encryption::{Check, Encryption};
 use crate::db::engines::Engine;
@@ -271,8 +271,8 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// An error of the handshake with what helps; `authorities` is the file that counts.
-pub(super) fn told(to: &Address, authorities: &str, error: Error) -> TlsTrouble {
+/// An error of the handshake with what helps; `authorities` is the file that counts, and `first` what the server said.
+pub(super) fn told(to: &Address, authorities: &str, error: Error, first: &[u8]) -> TlsTrouble {
     let (parameter, less) = words(to.engine);
     let clock = "hint: renew it, or look at the clock of this machine";
     match error {
@@ -305,8 +305,10 @@ pub(super) fn told(to: &Address, authorities: &str, error: Error) -> TlsTrouble 
             TlsTrouble::Certificate("cannot be that of a host with such a name".to_owned())
         }
         Error::InvalidMessage(_) | Error::InappropriateMessage { .. } => {
+            let kind = speaker(first).map(|kind| format!(": it is what {kind} says"));
             TlsTrouble::Handshake(format!(
-                "what the server answered is no TLS\nhint: {}",
+                "what the server answered is no TLS{}\nhint: {}",
+                kind.unwrap_or_default(),
                 encrypts(to.engine)
             ))
         }
