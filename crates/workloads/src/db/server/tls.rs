@@ -4,7 +4,7 @@
 //! takes memory for each record in either direction, which a round over TLS says (`OnStandIn::allocates`). Whether the
 //! server is the right one is in [`super::trust`].
 
-use super::line::{CONNECT_MAX, READ_BYTES};
+use super::line::READ_BYTES;
 use super::trouble::Trouble;
 use super::trust::{self, TlsTrouble};
 use crate::db::address::{Address, Host};
@@ -157,7 +157,6 @@ impl Tls {
                 }
             }
         }
-        self.socket.set_read_timeout(Some(CONNECT_MAX))?;
         // As standards write them: these are `TLSv1_3` and `TLS13_AES_256_GCM_SHA384` here.
         let version = self.session.protocol_version();
         self.version = version.map_or_else(String::new, |version| {
