@@ -17,7 +17,6 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedS
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
 
@@ -96,7 +95,7 @@ pub(super) fn open(
     let refused = |error, first: &[u8]| Trouble::from(trust::told(to, &authorities, error, first));
     let name = ServerName::try_from(host.clone());
     let name = name.map_err(|_| rustls::Error::UnsupportedNameType);
-    let session = name.and_then(|name| UnbufferedClientConnection::new(Arc::new(config), name));
+    let session = name.and_then(|name| UnbufferedClientConnection::new(config, name));
     let mut tls = Tls {
         socket,
         session: session.map_err(|error| refused(error, &[]))?,

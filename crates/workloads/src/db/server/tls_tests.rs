@@ -3,7 +3,7 @@
 
 use super::tls::{Tls, open};
 use super::trouble::Trouble;
-use super::trust::{Verifier, roots, told};
+use super::trust::{Verifier, config, roots, told};
 use crate::db::address::{Address, Host};
 use crate::db::encryption::{Check, Encryption};
 use crate::db::engines::Engine;
@@ -354,6 +354,23 @@ fn certificates_are_refused_with_words_that_help() {
         now,
         &of_authority,
     );
+}
+
+#[test]
+fn a_bundle_is_read_once_for_all_clients_and_one_of_no_use_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("bundle.pem");
+    let of = |check| Encryption {
+        check,
+        authorities: Some(path.clone()),
+    };
+    let made = |check| config(Engine::Postgres, &of(check)).map(|(config, _)| config);
+    assert!(made(Check::Name).is_err());
+    std::fs::copy(testdata("authority.pem"), &path).unwrap();
+    let first = made(Check::Name).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(Arc::ptr_eq(&first, &made(Check::Name).unwrap()));
+    assert!(made(Check::Authority).is_err(), "it asks for something else");
 }
 
 #[test]

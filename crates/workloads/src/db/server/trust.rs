@@ -24,7 +24,7 @@ use rustls::{
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where the machine's own bundle is: as the variable says that OpenSSL reads too, or where Debian, Red Hat, SUSE and
 /// Alpine have it.
@@ -112,10 +112,23 @@ const fn words(engine: Engine) -> (&'static str, &'static str) {
 }
 
 /// How to shake hands, and where the authorities are that count.
-pub(super) fn config(
-    engine: Engine,
-    asked: &Encryption,
-) -> Result<(ClientConfig, String), TlsTrouble> {
+pub(super) type Trust = (Arc<ClientConfig>, String);
+
+/// What was made in this process: a bundle has some hundred certificates, and each client of a round asks for it.
+static MADE: Mutex<Vec<(Encryption, Trust)>> = Mutex::new(Vec::new());
+
+/// What an address asks for, made once.
+pub(super) fn config(engine: Engine, asked: &Encryption) -> Result<Trust, TlsTrouble> {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, own)) = made.iter().find(|(own, _)| own == asked) {
+        return Ok(own.clone());
+    }
+    let own = make(engine, asked)?;
+    made.push((asked.clone(), own.clone()));
+    Ok(own)
+}
+
+fn make(engine: Engine, asked: &Encryption) -> Result<Trust, TlsTrouble> {
     let provider = CryptoProvider {
         key_provider: &NoKeys,
         ..rustls::crypto::ring::default_provider()
@@ -140,7 +153,7 @@ pub(super) fn config(
     let mut config = config.with_no_client_auth();
     // Every connection is a login of its own.
     config.resumption = Resumption::disabled();
-    Ok((config, path))
+    Ok((Arc::new(config), path))
 }
 
 fn with_versions(
