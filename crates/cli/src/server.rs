@@ -119,9 +119,6 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
             own.filter(|password| !password.is_empty())
         }
     };
-    if secret.is_some() {
-        sys::process::keep_secrets();
-    }
     Ok(Some(Server {
         address,
         secret: secret.map(Secret::new),

@@ -278,9 +278,6 @@ impl Named {
         let text = path.to_string_lossy();
         let typed = Address::read(&text, &Defaults::default());
         let typed = typed.map_err(|why| WorkError::failed("read the address", &text, why))?;
-        if permit.secret().is_some() {
-            sys::process::keep_secrets();
-        }
         Ok(Self {
             address: typed.address,
             secret: permit.secret().cloned(),
