@@ -6,7 +6,7 @@
 //! the others are refused at once, without the waits of the library's own handler.
 
 use super::session::{Session, SessionError};
-use super::statement::{Answer, Kind, NO_BANK, Statement};
+use super::statement::{Answer, Kind, Statement, Value};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, OpenFlags, ffi};
 use std::cell::RefCell;
@@ -78,38 +78,13 @@ impl Open {
         let kind = statement.kind();
         let place = table as usize * Kind::of_sysbench().len() + kind as usize;
         let prepared = &mut self.statements[place];
-        match *statement {
-            Statement::Point { id } | Statement::UpdateIndex { id } | Statement::Delete { id } => {
-                prepared.raw_bind_parameter(1, id)?;
-            }
-            Statement::Range { first, last }
-            | Statement::Sum { first, last }
-            | Statement::Ordered { first, last }
-            | Statement::Distinct { first, last } => {
-                prepared.raw_bind_parameter(1, first)?;
-                prepared.raw_bind_parameter(2, last)?;
-                return fetched(prepared);
-            }
-            Statement::UpdateNonIndex { c, id } => {
-                prepared.raw_bind_parameter(1, c)?;
-                prepared.raw_bind_parameter(2, id)?;
-            }
-            Statement::Insert { id, k, c, pad } => {
-                prepared.raw_bind_parameter(1, id)?;
-                prepared.raw_bind_parameter(2, k)?;
-                prepared.raw_bind_parameter(3, c)?;
-                prepared.raw_bind_parameter(4, pad)?;
-            }
-            Statement::Append { k, c, pad } => {
-                prepared.raw_bind_parameter(1, k)?;
-                prepared.raw_bind_parameter(2, c)?;
-                prepared.raw_bind_parameter(3, pad)?;
-            }
-            Statement::Credit { .. } | Statement::Balance { .. } | Statement::History { .. } => {
-                unreachable!("{NO_BANK}")
+        for (place, value) in (1_usize..).zip(&*statement.values()) {
+            match value {
+                Value::Number(number) => prepared.raw_bind_parameter(place, number)?,
+                Value::Text(text) => prepared.raw_bind_parameter(place, text)?,
             }
         }
-        if kind == Kind::Point {
+        if prepared.column_count() > 0 {
             return fetched(prepared);
         }
         let rows = prepared.raw_execute()? as u64;

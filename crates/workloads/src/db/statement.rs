@@ -1,5 +1,7 @@
 //! The statements of sysbench's OLTP tests and of pgbench's transaction, and what a database answers to them.
 
+use std::ops::Deref;
+
 /// Which statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -61,7 +63,7 @@ impl Kind {
     }
 
     /// Its text for the table of this number, from 0, where it is one of sysbench's; parameters are `?` in the order of
-    /// [`Statement`]'s fields.
+    /// [`Statement::values`].
     pub(super) fn sql(self, table: u32) -> String {
         let table = name(table);
         match self {
@@ -109,9 +111,6 @@ impl Kind {
         }
     }
 }
-
-/// Why the others have no such statement.
-pub(super) const NO_BANK: &str = "pgbench's tables are on PostgreSQL alone";
 
 /// pgbench's tables, the largest first.
 pub(super) const BANK: [&str; 4] = [
@@ -171,7 +170,66 @@ pub(super) enum Statement<'a> {
     },
 }
 
-impl Statement<'_> {
+/// A value of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    Number(i32),
+    Text(&'a str),
+}
+
+/// The values of a statement, of which there are four at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Values<'a> {
+    all: [Value<'a>; 4],
+    number: usize,
+}
+
+impl<'a, const N: usize> From<[Value<'a>; N]> for Values<'a> {
+    #[inline]
+    fn from(own: [Value<'a>; N]) -> Self {
+        let mut all = [Value::Number(0); 4];
+        all[..N].copy_from_slice(&own);
+        Self { all, number: N }
+    }
+}
+
+impl<'a> Deref for Values<'a> {
+    type Target = [Value<'a>];
+
+    #[inline]
+    fn deref(&self) -> &[Value<'a>] {
+        &self.all[..self.number]
+    }
+}
+
+impl<'a> Statement<'a> {
+    /// Its values, in the order of the parameters of its text. No table has 2^31 rows.
+    #[inline]
+    pub(super) fn values(&self) -> Values<'a> {
+        use Value::{Number, Text};
+        let row = |number: u32| Number(number.cast_signed());
+        match *self {
+            Self::Point { id }
+            | Self::UpdateIndex { id }
+            | Self::Delete { id }
+            | Self::Balance { aid: id } => [row(id)].into(),
+            Self::Range { first, last }
+            | Self::Sum { first, last }
+            | Self::Ordered { first, last }
+            | Self::Distinct { first, last } => [row(first), row(last)].into(),
+            Self::UpdateNonIndex { c, id } => [Text(c), row(id)].into(),
+            Self::Insert { id, k, c, pad } => [row(id), row(k), Text(c), Text(pad)].into(),
+            Self::Append { k, c, pad } => [row(k), Text(c), Text(pad)].into(),
+            Self::Credit { delta, id, .. } => [Number(delta), row(id)].into(),
+            Self::History {
+                tid,
+                bid,
+                aid,
+                delta,
+            } => [row(tid), row(bid), row(aid), Number(delta)].into(),
+        }
+    }
+
     /// Which one it is.
     pub(super) const fn kind(&self) -> Kind {
         match self {
@@ -201,4 +259,46 @@ pub(super) struct Answer {
     pub(super) bytes: u64,
     /// The sum of the whole numbers in them.
     pub(super) sum: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_parameter_of_a_text_has_its_value() {
+        let (id, first, last, k) = (1, 2, 3, 4);
+        let (c, pad, delta) = ("c", "pad", -5);
+        let (aid, bid, tid) = (6, 7, 8);
+        let credit = |kind| Statement::Credit { kind, delta, id };
+        let all = [
+            Statement::Point { id },
+            Statement::Range { first, last },
+            Statement::Sum { first, last },
+            Statement::Ordered { first, last },
+            Statement::Distinct { first, last },
+            Statement::UpdateIndex { id },
+            Statement::UpdateNonIndex { c, id },
+            Statement::Delete { id },
+            Statement::Insert { id, k, c, pad },
+            Statement::Append { k, c, pad },
+            credit(Kind::Account),
+            Statement::Balance { aid },
+            credit(Kind::Teller),
+            credit(Kind::Branch),
+            Statement::History {
+                tid,
+                bid,
+                aid,
+                delta,
+            },
+        ];
+        assert_eq!(all.map(|one| one.kind()), Kind::ALL);
+        for one in all {
+            let text = one.kind().sql(0);
+            assert_eq!(text.matches('?').count(), one.values().len(), "{text}");
+        }
+        // As they stand in `tid, bid, aid, delta`.
+        assert_eq!(*all[14].values(), [8, 7, 6, -5].map(Value::Number));
+    }
 }

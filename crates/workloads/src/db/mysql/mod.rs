@@ -23,7 +23,7 @@ use super::address::Address;
 use super::mix::Mix;
 use super::server::trouble::Trouble;
 use super::server::{Driver, Word};
-use super::statement::{Answer, Kind, NO_BANK, Statement};
+use super::statement::{Answer, Kind, Statement, Value};
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
 use std::time::Duration;
@@ -66,12 +66,6 @@ pub(super) struct Mysql {
     is_open: bool,
     /// Of the first table in the order of [`Kind::ALL`], then of the next one; `None` where the mix has no use for one.
     statements: Vec<Option<Prepared>>,
-}
-
-/// A value of a statement.
-enum Value<'a> {
-    Number(u32),
-    Text(&'a str),
 }
 
 /// A connection whose statements are transactions by themselves where none was begun, whatever the server's setting.
@@ -136,37 +130,12 @@ fn execute(out: &mut BytesMut, statement: &mut Prepared, values: &[Value<'_>]) {
     }
     for value in values {
         match value {
-            Value::Number(number) => out.put_u32_le(*number),
+            Value::Number(number) => out.put_i32_le(*number),
             Value::Text(text) => {
                 // Of fewer than 251 bytes, whose length is one byte.
                 out.put_u8(u8::try_from(text.len()).unwrap_or(0));
                 out.put_slice(text.as_bytes());
             }
-        }
-    }
-}
-
-fn put(out: &mut BytesMut, prepared: &mut Prepared, statement: &Statement<'_>) {
-    use Value::{Number, Text};
-    match *statement {
-        Statement::Point { id } | Statement::UpdateIndex { id } | Statement::Delete { id } => {
-            execute(out, prepared, &[Number(id)]);
-        }
-        Statement::Range { first, last }
-        | Statement::Sum { first, last }
-        | Statement::Ordered { first, last }
-        | Statement::Distinct { first, last } => {
-            execute(out, prepared, &[Number(first), Number(last)]);
-        }
-        Statement::UpdateNonIndex { c, id } => execute(out, prepared, &[Text(c), Number(id)]),
-        Statement::Insert { id, k, c, pad } => {
-            execute(out, prepared, &[Number(id), Number(k), Text(c), Text(pad)]);
-        }
-        Statement::Append { k, c, pad } => {
-            execute(out, prepared, &[Number(k), Text(c), Text(pad)]);
-        }
-        Statement::Credit { .. } | Statement::Balance { .. } | Statement::History { .. } => {
-            unreachable!("{NO_BANK}")
         }
     }
 }
@@ -250,7 +219,7 @@ impl Driver for Mysql {
         let prepared = self.statements[place].as_mut();
         let prepared = prepared.expect("the mix needs what it makes");
         self.wire.begin();
-        put(&mut self.wire.line.out, prepared, statement);
+        execute(&mut self.wire.line.out, prepared, &statement.values());
         self.wire.send()?;
         let mut answer = Answer::default();
         let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;

@@ -25,7 +25,7 @@ use super::address::Address;
 use super::mix::Mix;
 use super::server::trouble::Trouble;
 use super::server::{Driver, Word};
-use super::statement::{Answer, Kind, Statement};
+use super::statement::{Answer, Kind, Statement, Value};
 use bytes::{BufMut, BytesMut};
 use engine::secret::Secret;
 use postgres_protocol::IsNull;
@@ -54,12 +54,6 @@ pub(super) struct Postgres {
     names: Vec<String>,
 }
 
-/// A value of a statement.
-enum Value<'a> {
-    Number(u32),
-    Text(&'a str),
-}
-
 /// `$1`, `$2`... in the place of `?`.
 fn numbered(sql: &str) -> String {
     use std::fmt::Write as _;
@@ -74,34 +68,7 @@ fn numbered(sql: &str) -> String {
 
 /// Bind, Execute and Sync.
 fn put(out: &mut BytesMut, name: &str, statement: &Statement<'_>) -> Result<(), Trouble> {
-    use Value::{Number, Text};
-    match *statement {
-        Statement::Point { id } | Statement::UpdateIndex { id } | Statement::Delete { id } => {
-            bind(out, name, &[Number(id)])
-        }
-        Statement::Range { first, last }
-        | Statement::Sum { first, last }
-        | Statement::Ordered { first, last }
-        | Statement::Distinct { first, last } => bind(out, name, &[Number(first), Number(last)]),
-        Statement::UpdateNonIndex { c, id } => bind(out, name, &[Text(c), Number(id)]),
-        Statement::Insert { id, k, c, pad } => {
-            bind(out, name, &[Number(id), Number(k), Text(c), Text(pad)])
-        }
-        Statement::Append { k, c, pad } => bind(out, name, &[Number(k), Text(c), Text(pad)]),
-        Statement::Credit { delta, id, .. } => {
-            bind(out, name, &[Number(delta.cast_unsigned()), Number(id)])
-        }
-        Statement::Balance { aid } => bind(out, name, &[Number(aid)]),
-        Statement::History {
-            tid,
-            bid,
-            aid,
-            delta,
-        } => {
-            let delta = Number(delta.cast_unsigned());
-            bind(out, name, &[Number(tid), Number(bid), Number(aid), delta])
-        }
-    }?;
+    bind(out, name, &statement.values())?;
     frontend::execute("", 0, out).map_err(Trouble::Io)?;
     frontend::sync(out);
     Ok(())
@@ -113,7 +80,7 @@ fn bind(out: &mut BytesMut, name: &str, values: &[Value<'_>]) -> Result<(), Trou
     const BINARY: [i16; 1] = [1];
     let put = |value: &Value<'_>, out: &mut BytesMut| {
         match value {
-            Value::Number(number) => out.put_u32(*number),
+            Value::Number(number) => out.put_i32(*number),
             Value::Text(text) => out.put_slice(text.as_bytes()),
         }
         Ok(IsNull::No)
