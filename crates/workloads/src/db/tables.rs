@@ -141,6 +141,55 @@ impl Tables {
     }
 }
 
+/// The rows of one table, one after the other.
+pub(super) struct Maker {
+    rows: Rows,
+    rng: Rng,
+    size: u32,
+    made: u32,
+    sum_k: i64,
+    c: Text<C_BYTES>,
+    pad: Text<PAD_BYTES>,
+}
+
+impl Maker {
+    pub(super) fn new(tables: &Tables, seed: u64) -> Self {
+        Self {
+            rows: Rows::new(tables.choice, tables.size),
+            rng: Rng::stream(seed, 2),
+            size: tables.size,
+            made: 0,
+            sum_k: 0,
+            c: Text::new(),
+            pad: Text::new(),
+        }
+    }
+
+    /// `id`, `k`, `c` and `pad` of the next row.
+    pub(super) fn next(&mut self) -> Option<(u32, u32, &str, &str)> {
+        if self.made == self.size {
+            return None;
+        }
+        self.made += 1;
+        let k = self.rows.pick(&mut self.rng);
+        self.sum_k += i64::from(k);
+        let c = self.c.renew(&mut self.rng);
+        Some((self.made, k, c, self.pad.renew(&mut self.rng)))
+    }
+
+    /// What was made of this table, and back to the first row for the next one.
+    pub(super) fn ends(&mut self) -> Held {
+        let held = Held {
+            rows: self.made.into(),
+            sum_k: self.sum_k,
+            first: 1,
+            last: self.made.into(),
+        };
+        (self.made, self.sum_k) = (0, 0);
+        held
+    }
+}
+
 /// The name of every database file.
 const DATABASE: &str = "oltp.db";
 /// The name of its write-ahead log.
@@ -194,10 +243,7 @@ fn fill(tables: &Tables, path: &Path, seed: u64, tell: &mut dyn FnMut(Bytes)) ->
     // Synced in whole afterwards; what is half made is made anew.
     connection.pragma_update(None, "journal_mode", "OFF")?;
     connection.pragma_update(None, "synchronous", "OFF")?;
-    let rows = Rows::new(tables.choice, tables.size);
-    let mut rng = Rng::stream(seed, 2);
-    let mut c = Text::<C_BYTES>::new();
-    let mut pad = Text::<PAD_BYTES>::new();
+    let mut maker = Maker::new(tables, seed);
     let mut made = 0;
     for table in 0..tables.number {
         let name = name(table);
@@ -207,14 +253,14 @@ fn fill(tables: &Tables, path: &Path, seed: u64, tell: &mut dyn FnMut(Bytes)) ->
         ))?;
         let insert = format!("INSERT INTO {name} (id, k, c, pad) VALUES (?, ?, ?, ?)");
         let mut insert = connection.prepare(&insert)?;
-        for id in 1..=tables.size {
-            let k = rows.pick(&mut rng);
-            insert.execute(params![id, k, c.renew(&mut rng), pad.renew(&mut rng)])?;
+        while let Some((id, k, c, pad)) = maker.next() {
+            insert.execute(params![id, k, c, pad])?;
             made += 1;
             if id % TOLD_ROWS == 0 {
                 tell(Bytes(made * ROW_BYTES));
             }
         }
+        maker.ends();
         connection.execute_batch(&format!(
             "COMMIT; CREATE INDEX k_{} ON {name}(k)",
             table + 1

@@ -28,7 +28,7 @@ use super::address::{Address, Defaults};
 use super::engines::Engine;
 use super::mix::Mix;
 use super::statement::BANK;
-use super::tables::Tables;
+use super::tables::{Maker, Tables};
 use engine::consent::Permits;
 use engine::secret::Secret;
 use engine::workload::{Place, StandIn, WorkError};
@@ -36,7 +36,6 @@ use model::named::ServerFact;
 use model::units::Bytes;
 use std::io;
 use std::path::Path;
-pub(super) use tables::Maker;
 
 /// What the comment of every table of ours begins with.
 const MARK: &str = "kurabe: ";

@@ -5,12 +5,10 @@
 
 use super::trouble::Trouble;
 use super::{MARK, Relation, Server, bank, of};
-use crate::db::tables::{ACCOUNTS, Held, SURVEY, Tables};
-use crate::db::text::{C_BYTES, PAD_BYTES, Text};
-use crate::db::{mix::Mix, rows::Rows};
+use crate::db::mix::Mix;
+use crate::db::tables::{ACCOUNTS, Held, Maker, SURVEY, Tables};
 use engine::workload::{ErrandKind, Place, StandIn, Told, WorkError};
 use model::order::Keyed as _;
-use model::rng::Rng;
 use model::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -22,55 +20,6 @@ const CHANGED: &str = "changed by a round";
 /// The tables of a test with at most this many bytes are made anew for every round that would find them changed: some
 /// tenths of a second for the usual 10,000 rows. Larger ones stay as rounds leave them.
 const RENEWED_MAX: u64 = 64 << 20;
-
-/// The rows of one table, one after the other.
-pub(in crate::db) struct Maker {
-    rows: Rows,
-    rng: Rng,
-    size: u32,
-    made: u32,
-    sum_k: i64,
-    c: Text<C_BYTES>,
-    pad: Text<PAD_BYTES>,
-}
-
-impl Maker {
-    fn new(tables: &Tables, seed: u64) -> Self {
-        Self {
-            rows: Rows::new(tables.choice, tables.size),
-            rng: Rng::stream(seed, 2),
-            size: tables.size,
-            made: 0,
-            sum_k: 0,
-            c: Text::new(),
-            pad: Text::new(),
-        }
-    }
-
-    /// `id`, `k`, `c` and `pad` of the next row.
-    pub(in crate::db) fn next(&mut self) -> Option<(u32, u32, &str, &str)> {
-        if self.made == self.size {
-            return None;
-        }
-        self.made += 1;
-        let k = self.rows.pick(&mut self.rng);
-        self.sum_k += i64::from(k);
-        let c = self.c.renew(&mut self.rng);
-        Some((self.made, k, c, self.pad.renew(&mut self.rng)))
-    }
-
-    /// What was made of this table, and back to the first row for the next one.
-    fn ends(&mut self) -> Held {
-        let held = Held {
-            rows: self.made.into(),
-            sum_k: self.sum_k,
-            first: 1,
-            last: self.made.into(),
-        };
-        (self.made, self.sum_k) = (0, 0);
-        held
-    }
-}
 
 impl Server {
     fn note(&mut self, table: &str, words: &str) -> Result<(), WorkError> {
