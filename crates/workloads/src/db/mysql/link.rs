@@ -127,9 +127,9 @@ impl Link for MysqlLink {
             rows.push(row);
             Ok(())
         })?;
-        match done.code {
+        match done.refused {
             None => Ok(rows),
-            Some(code) => Err(error::of(code, "the server refused it".to_owned())),
+            Some(why) => Err(error::of(why.code, "the server refused it".to_owned())),
         }
     }
 

@@ -35,9 +35,22 @@ struct Garbage;
 /// A statement that takes longer never ends: latencies end at 60 s, and `innodb_lock_wait_timeout` is 50 s.
 const STATEMENT_MAX: Duration = Duration::from_secs(55);
 
-/// Codes after which a transaction is tried again: a deadlock, a row that changed since the transaction saw it
-/// (MariaDB's snapshot isolation), a lock that was waited for too long, and a row of this number that is there.
-const TRIED_AGAIN: [u16; 4] = [1213, 1020, 1205, 1062];
+/// A code after which a transaction is tried again, and its place in [`Driver::RETRIES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Refused {
+    code: u16,
+    place: usize,
+}
+
+impl Refused {
+    /// `None` for a code after which nothing is tried again.
+    fn of(code: u16) -> Option<Self> {
+        let number = |own: &str| own.split(' ').next()?.parse::<u16>().ok();
+        let mut all = Mysql::RETRIES.iter();
+        let place = all.position(|own| number(own) == Some(code))?;
+        Some(Self { code, place })
+    }
+}
 
 /// Commands. Source: MariaDB's documentation, "Client/Server Protocol".
 const QUIT: u8 = 0x01;
@@ -155,14 +168,9 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     Ok(())
 }
 
-/// The place of the code with which a statement was refused.
-fn refused(done: &Done) -> Option<usize> {
-    let code = done.code?;
-    let place = TRIED_AGAIN.iter().position(|own| *own == code);
-    Some(place.unwrap_or(0))
-}
-
 impl Driver for Mysql {
+    /// A deadlock, a row that changed since the transaction saw it (MariaDB's snapshot isolation), a lock that was
+    /// waited for too long, and a row of this number that is there.
     const RETRIES: &'static [&'static str] = &[
         "1213 (deadlock)",
         "1020 (record changed)",
@@ -198,8 +206,7 @@ impl Driver for Mysql {
 
     /// After 1205 the transaction is still open, and after 1213 it is not: ROLLBACK ends both.
     fn say(&mut self, word: Word) -> Result<Option<usize>, Trouble> {
-        let done = simply(&mut self.wire, word.sql())?;
-        let refused = refused(&done);
+        let refused = simply(&mut self.wire, word.sql())?.place();
         self.is_open = match word {
             Word::Begin => true,
             Word::Commit => refused.is_some(),
@@ -224,7 +231,7 @@ impl Driver for Mysql {
         let mut answer = Answer::default();
         let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
         answer.rows = answer.rows.saturating_add(done.rows);
-        Ok((answer, refused(&done)))
+        Ok((answer, done.place()))
     }
 
     fn is_open(&self) -> bool {

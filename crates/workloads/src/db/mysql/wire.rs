@@ -1,7 +1,7 @@
 //! A connection as the protocol has it: a command in one write, and packets until the server is done with it.
 
 use super::decode::{self, END, ERROR, Ended, HEADER, OK, Parts};
-use super::{Garbage, error};
+use super::{Garbage, Refused, error};
 use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
 use bytes::BufMut;
@@ -30,14 +30,21 @@ pub(super) struct Done {
     /// Rows that were changed.
     pub(super) rows: u64,
     /// Why it failed, where it is to be tried again.
-    pub(super) code: Option<u16>,
+    pub(super) refused: Option<Refused>,
+}
+
+impl Done {
+    /// The place of the code with which it was refused.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.refused.map(|refused| refused.place)
+    }
 }
 
 impl From<Ended> for Done {
     fn from(ended: Ended) -> Self {
         Self {
             rows: ended.rows,
-            code: None,
+            refused: None,
         }
     }
 }
@@ -178,12 +185,10 @@ const COLUMNS_MAX: u64 = 100;
 
 fn refused(packet: &[u8]) -> Result<Done, Trouble> {
     let (code, _) = decode::error(packet)?;
-    if !super::TRIED_AGAIN.contains(&code) {
-        return Err(error::told(packet));
-    }
+    let refused = Refused::of(code).ok_or_else(|| error::told(packet))?;
     Ok(Done {
-        code: Some(code),
-        ..Done::default()
+        rows: 0,
+        refused: Some(refused),
     })
 }
 
@@ -231,7 +236,7 @@ mod tests {
         for begin in [&[&b"\x01\x00"[..]][..], &[b"\x01\x01", b"column"]] {
             let all = [begin, &[b"\0\0\x01x", ENDED]].concat();
             let (_, done, rows) = heard(&packets(&all), true);
-            assert_eq!((done.unwrap().code, rows), (None, 1));
+            assert_eq!((done.unwrap().refused, rows), (None, 1));
         }
         // And as servers did before.
         let old: &[&[u8]] = &[
@@ -242,7 +247,7 @@ mod tests {
             b"\xfe\0\0\x03\0",
         ];
         let (_, done, rows) = heard(&packets(old), false);
-        assert_eq!((done.unwrap().code, rows), (None, 1));
+        assert_eq!((done.unwrap().refused, rows), (None, 1));
         let (_, done, _) = heard(&packets(&[b"\0\x07\0\x02\0\0\0"]), true);
         assert_eq!(done.unwrap().rows, 7);
     }
@@ -252,7 +257,7 @@ mod tests {
         let deadlock: &[u8] = b"\xff\xbd\x04#40001Deadlock";
         for all in [&[deadlock][..], &[b"\x01\0", b"\0\0\x01x", deadlock]] {
             let (_, done, _) = heard(&packets(all), true);
-            assert_eq!(done.unwrap().code, Some(1213));
+            assert_eq!(done.unwrap().refused.unwrap().code, 1213);
         }
         let (_, done, _) = heard(&packets(&[b"\xff\x7a\x04#42S02No such table"]), true);
         assert!(matches!(done, Err(Trouble::Told(told)) if told.code == "1146"));

@@ -105,8 +105,8 @@ impl PostgresLink {
         frontend::copy_done(&mut self.wire.line.out);
         self.wire.send()?;
         let done = self.wire.answer(|_| Ok(()))?;
-        done.code.map_or(Ok(()), |code| {
-            Err(refused(code, "the server refused the rows".to_owned()))
+        done.refused.map_or(Ok(()), |why| {
+            Err(refused(why.code, "the server refused the rows".to_owned()))
         })
     }
 }
@@ -131,9 +131,9 @@ impl Link for PostgresLink {
             rows.push(row);
             Ok(())
         })?;
-        match done.code {
+        match done.refused {
             None => Ok(rows),
-            Some(code) => Err(refused(code, "the server refused it".to_owned())),
+            Some(why) => Err(refused(why.code, "the server refused it".to_owned())),
         }
     }
 

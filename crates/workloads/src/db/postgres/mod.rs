@@ -20,7 +20,7 @@ mod wire;
 pub(super) use link::connect;
 
 use self::decode::{Code, Columns, Garbage};
-use self::wire::{Done, Wire};
+use self::wire::Wire;
 use super::address::Address;
 use super::mix::Mix;
 use super::server::trouble::Trouble;
@@ -35,13 +35,20 @@ use std::time::Duration;
 /// A statement that takes longer never ends: latencies end at 60 s, and `deadlock_timeout` is 1 s.
 const STATEMENT_MAX: Duration = Duration::from_secs(50);
 
-/// Codes after which a transaction is tried again: a row of this number is there (two transactions replaced it), a
-/// deadlock, and what a stricter isolation than the default refuses.
-const TRIED_AGAIN: [&[u8; 5]; 3] = [b"23505", b"40P01", b"40001"];
+/// A code after which a transaction is tried again, and its place in [`Driver::RETRIES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Refused {
+    code: Code,
+    place: usize,
+}
 
-/// Whether a transaction that ended so is tried again.
-fn is_tried_again(code: Code) -> bool {
-    TRIED_AGAIN.contains(&&code.0)
+impl Refused {
+    /// `None` for a code after which nothing is tried again.
+    fn of(code: Code) -> Option<Self> {
+        let mut all = Postgres::RETRIES.iter();
+        let place = all.position(|own| own.as_bytes().starts_with(&code.0))?;
+        Some(Self { code, place })
+    }
 }
 
 /// A connection whose statements are prepared.
@@ -113,14 +120,9 @@ fn fetched(row: &[u8], kind: Kind, answer: &mut Answer) -> Result<(), Garbage> {
     Ok(())
 }
 
-/// The place of the code with which a statement was refused.
-fn refused(done: &Done) -> Option<usize> {
-    let code = done.code?;
-    let place = TRIED_AGAIN.iter().position(|own| **own == code.0);
-    Some(place.unwrap_or(0))
-}
-
 impl Driver for Postgres {
+    /// A row of this number is there (two transactions replaced it), a deadlock, and what a stricter isolation than the
+    /// default refuses.
     const RETRIES: &'static [&'static str] = &[
         "23505 (unique violation)",
         "40P01 (deadlock)",
@@ -164,8 +166,7 @@ impl Driver for Postgres {
     fn say(&mut self, word: Word) -> Result<Option<usize>, Trouble> {
         frontend::query(word.sql(), &mut self.wire.line.out).map_err(Trouble::Io)?;
         self.wire.send()?;
-        let done = self.wire.answer(|_| Ok(()))?;
-        Ok(refused(&done))
+        Ok(self.wire.answer(|_| Ok(()))?.place())
     }
 
     #[inline]
@@ -181,7 +182,7 @@ impl Driver for Postgres {
         let mut answer = Answer::default();
         let done = self.wire.answer(|row| fetched(row, kind, &mut answer))?;
         answer.rows = done.rows;
-        Ok((answer, refused(&done)))
+        Ok((answer, done.place()))
     }
 
     fn is_open(&self) -> bool {

@@ -1,7 +1,7 @@
 //! A connection as the protocol has it: a message after the other, until the server is ready again.
 
-use super::decode::{self, Code, Garbage};
-use super::error;
+use super::decode::{self, Garbage};
+use super::{Refused, error};
 use crate::db::address::Address;
 use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
@@ -27,8 +27,15 @@ pub(super) struct Wire {
 pub(super) struct Done {
     /// Rows that were concerned.
     pub(super) rows: u64,
-    /// Why it failed.
-    pub(super) code: Option<Code>,
+    /// Why it failed, where it is to be tried again.
+    pub(super) refused: Option<Refused>,
+}
+
+impl Done {
+    /// The place of the code with which it was refused.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.refused.map(|refused| refused.place)
+    }
 }
 
 impl Wire {
@@ -93,11 +100,8 @@ impl Wire {
                 }
                 b'E' => {
                     let body = self.body(&said);
-                    let code = decode::code(body)?;
-                    if !super::is_tried_again(code) {
-                        return Err(error::told(body));
-                    }
-                    done.code = Some(code);
+                    let refused = Refused::of(decode::code(body)?);
+                    done.refused = Some(refused.ok_or_else(|| error::told(body))?);
                 }
                 // Parsed, bound, described, a notice, a setting, a notification, no rows.
                 b'1' | b'2' | b'3' | b'N' | b'S' | b'A' | b'I' | b'T' | b'n' | b't' => {}
@@ -142,7 +146,7 @@ mod tests {
             heard(&bytes)
         };
         let (wire, done, _) = refused("40P01");
-        assert_eq!(done.unwrap().code.unwrap().to_string(), "40P01");
+        assert_eq!(done.unwrap().place(), Some(1));
         assert_eq!(wire.status, b'E');
         let (_, done, _) = refused("42P01");
         assert!(matches!(done, Err(Trouble::Told(_))));

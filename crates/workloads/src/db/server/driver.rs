@@ -31,7 +31,7 @@ impl Word {
 /// A client's connection to a kind of server. What a server refuses so that its transaction may be tried again is no
 /// error: it has the place of its code in [`Driver::RETRIES`].
 pub(in crate::db) trait Driver: Send + Sized + 'static {
-    /// As [`Session::RETRIES`].
+    /// As [`Session::RETRIES`]; each begins with its code.
     const RETRIES: &'static [&'static str];
 
     /// As [`Session::ROWS_MAY_BE_GONE`].
