@@ -51,7 +51,19 @@ impl Wire {
     /// Writes what has been put into the line.
     #[inline]
     pub(super) fn send(&mut self) -> Result<(), Trouble> {
-        self.line.send()
+        match self.line.send() {
+            Err(Trouble::Ended) => Err(self.last_words()),
+            sent => sent,
+        }
+    }
+
+    /// Who ended a connection may have said why.
+    #[cold]
+    fn last_words(&mut self) -> Trouble {
+        match self.answer(|_| Ok(())) {
+            Err(told @ Trouble::Told(_)) => told,
+            _ => Trouble::Ended,
+        }
     }
 
     /// The next message; waits for it.
@@ -77,16 +89,20 @@ impl Wire {
         self.line.taken(said.body.clone())
     }
 
-    /// Reads until the server is ready for the next statement; `row` takes each row. An error of the statement is no
-    /// error of the connection: its code is in what was done.
+    /// Reads until the server is ready for the next statement, also where it has told an error, after which the connection
+    /// may go on; `row` takes each row. A code after which one tries again is no error: it is in what was done.
     #[inline]
     pub(super) fn answer(
         &mut self,
         mut row: impl FnMut(&[u8]) -> Result<(), Garbage>,
     ) -> Result<Done, Trouble> {
-        let mut done = Done::default();
+        let (mut done, mut told) = (Done::default(), None);
         loop {
-            let said = self.next()?;
+            let said = match self.next() {
+                Ok(said) => said,
+                // Who ends a connection may have said why.
+                Err(trouble) => return Err(told.unwrap_or(trouble)),
+            };
             match said.tag {
                 b'D' => row(self.body(&said))?,
                 b'C' => {
@@ -96,12 +112,14 @@ impl Wire {
                 b'Z' => {
                     let status = self.body(&said).first().copied();
                     self.status = status.filter(|one| b"ITE".contains(one)).ok_or(Garbage)?;
-                    return Ok(done);
+                    return told.map_or(Ok(done), Err);
                 }
                 b'E' => {
                     let body = self.body(&said);
-                    let refused = Refused::of(decode::code(body)?);
-                    done.refused = Some(refused.ok_or_else(|| error::told(body))?);
+                    match Refused::of(decode::code(body)?) {
+                        None => told = told.or_else(|| Some(error::told(body))),
+                        refused => done.refused = refused,
+                    }
                 }
                 // Parsed, bound, described, a notice, a setting, a notification, no rows.
                 b'1' | b'2' | b'3' | b'N' | b'S' | b'A' | b'I' | b'T' | b'n' | b't' => {}
@@ -150,6 +168,23 @@ mod tests {
         assert_eq!(wire.status, b'E');
         let (_, done, _) = refused("42P01");
         assert!(matches!(done, Err(Trouble::Told(_))));
+    }
+
+    #[test]
+    fn an_error_is_read_to_its_end_and_the_next_answer_is_its_own() {
+        let error = b"E\0\0\0\x0fC42P01\0Mx\0\0";
+        let (mut wire, done, _) = heard(&[&error[..], b"Z\0\0\0\x05I", b"C\0\0\0\x0dUPDATE 7\0", b"Z\0\0\0\x05I"].concat());
+        assert!(matches!(done, Err(Trouble::Told(_))), "{done:?}");
+        assert_eq!(wire.answer(|_| Ok(())).unwrap().rows, 7);
+        // Who says nothing more has said why, to whoever asks next too.
+        let (_, done, _) = heard(error);
+        assert!(matches!(done, Err(Trouble::Told(_))), "{done:?}");
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(error).unwrap();
+        drop(theirs);
+        let mut wire = Wire::over(Line::over(ours));
+        wire.line.out.extend_from_slice(b"X\0\0\0\x04");
+        assert!(matches!(wire.send(), Err(Trouble::Told(_))));
     }
 
     #[test]
