@@ -232,7 +232,7 @@ fn refused(error: &PlanError) -> anyhow::Error {
             (Exit::Usage, Some(nearest_or(nearest, &list)))
         }
         PlanError::Unknown { name, .. } if of_server(name).is_some() => {
-            (Exit::Usage, of_server(name).map(str::to_owned))
+            (Exit::Usage, of_server(name))
         }
         PlanError::Unknown { nearest, .. } | PlanError::SetReachesNothing { nearest, .. } => {
             let list = "`kurabe list tests` and `kurabe list profiles` show what there is";
@@ -243,19 +243,13 @@ fn refused(error: &PlanError) -> anyhow::Error {
 }
 
 /// What measures a server that is called by its product.
-fn of_server(name: &str) -> Option<&'static str> {
-    match name {
-        "redis" | "valkey" => {
-            Some("`kurabe run kv --db redis://HOST:6379/0` measures Redis and Valkey")
-        }
-        "postgres" | "postgresql" => {
-            Some("`kurabe run oltp --db postgres://USER@HOST/DATABASE` measures PostgreSQL")
-        }
-        "mysql" | "mariadb" => {
-            Some("`kurabe run oltp --db mysql://USER@HOST/DATABASE` measures MySQL and MariaDB")
-        }
-        _ => None,
-    }
+fn of_server(name: &str) -> Option<String> {
+    let engine = Engine::of(&format!("{name}://"))?;
+    let test = if engine.has_tables() { "oltp" } else { "kv" };
+    let (example, products) = (engine.example(), engine.products());
+    Some(format!(
+        "`kurabe run {test} --db {example}` measures {products}"
+    ))
 }
 
 /// The names that come nearest, or where all of them are listed.

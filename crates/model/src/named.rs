@@ -37,6 +37,9 @@ impl fmt::Display for NamedKind {
     }
 }
 
+/// What the addresses of servers begin with as runs keep them, one that asks for encryption too.
+pub const SERVER_SCHEMES: [&str; 4] = ["postgres://", "mysql://", "redis://", "rediss://"];
+
 /// What a server says of itself that decides figures: its version, or one of its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerFact {

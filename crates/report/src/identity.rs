@@ -6,6 +6,7 @@
 
 use kept::Kept;
 use model::host::Fact;
+use model::named::SERVER_SCHEMES;
 use model::record::{Outcome, Round, Run};
 use serde_json::Value;
 use std::mem::take;
@@ -29,9 +30,6 @@ const EVERYWHERE: [&str; 14] = [
     "/usr/sbin/",
     "/usr/share/",
 ];
-
-/// What addresses of database servers begin with, as runs keep them.
-const SERVERS: [&str; 4] = ["postgres://", "mysql://", "redis://", "rediss://"];
 
 /// The options of fio whose values are files and directories, with or without a `/`, or what somebody's own programs
 /// are told.
@@ -243,7 +241,8 @@ impl Names {
         let mut out = String::new();
         let mut text = text;
         // Before it is split into words: `=` stands in the address of a server.
-        while let Some(at) = SERVERS.iter().filter_map(|scheme| text.find(scheme)).min() {
+        let first = |text: &str| SERVER_SCHEMES.iter().filter_map(|own| text.find(own)).min();
+        while let Some(at) = first(text) {
             let (before, address) = text.split_at(at);
             let of_address = |c: char| c != '=' && is_end(c);
             let (address, after) =

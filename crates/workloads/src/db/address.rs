@@ -118,7 +118,7 @@ fn is_not(part: &str) -> &'static str {
 
 /// What addresses begin with.
 fn schemes() -> String {
-    let all = Engine::ALL.iter().flat_map(|engine| engine.form().schemes);
+    let all = Engine::ALL.into_iter().flat_map(Engine::schemes);
     let all: Vec<String> = all.map(|scheme| format!("`{scheme}`")).collect();
     all.join(", ")
 }
@@ -510,7 +510,7 @@ mod tests {
         };
         check(
             "oracle://u:hunter2@h/d",
-            "`mysql://`, `mariadb://`, `redis://`",
+            "`mysql://`, `mariadb://`, `redis://`, `valkey://`, `rediss://`",
         );
         check("mysql://u:hunter2@h", "database");
         check("mysql://u@h/d?socket=hunter2", "socket");

@@ -128,15 +128,12 @@ impl Engine {
 
     /// The one whose address this is, by its beginning.
     pub fn of(url: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|engine| {
-            let form = engine.form();
-            let mut all = form.schemes.iter().chain(form.encrypted);
-            all.any(|scheme| url.starts_with(scheme))
-        })
+        let mut all = Self::ALL.into_iter();
+        all.find(|engine| engine.schemes().any(|scheme| url.starts_with(scheme)))
     }
 
     /// Whether it keeps tables, and carries out transactions on them.
-    pub(super) const fn has_tables(self) -> bool {
+    pub const fn has_tables(self) -> bool {
         match self {
             Self::Postgres | Self::Mysql => true,
             Self::Redis => false,
@@ -154,6 +151,22 @@ impl Engine {
     /// What its addresses begin with.
     pub const fn scheme(self) -> &'static str {
         self.form().schemes[0]
+    }
+
+    /// What its addresses may begin with.
+    pub(super) fn schemes(self) -> impl Iterator<Item = &'static str> {
+        let form = self.form();
+        form.schemes.iter().chain(form.encrypted).copied()
+    }
+
+    /// How an address of it is written.
+    pub fn example(self) -> String {
+        let scheme = self.scheme();
+        if self.has_tables() {
+            format!("{scheme}USER@HOST/DATABASE")
+        } else {
+            format!("{scheme}HOST:{}/0", self.form().port)
+        }
     }
 
     /// The products that speak its protocol.
@@ -224,3 +237,17 @@ impl Engine {
 
 /// Who a connection is of that names no user. Source: Redis' documentation, "ACL".
 pub(super) const REDIS_USER: &str = "default";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::named::SERVER_SCHEMES;
+
+    #[test]
+    fn published_pages_know_what_addresses_begin_with() {
+        let forms = Engine::ALL.map(Engine::form).into_iter();
+        let kept = forms.flat_map(|form| [form.schemes.first(), form.encrypted.first()]);
+        let kept: Vec<&str> = kept.flatten().copied().collect();
+        assert_eq!(kept, SERVER_SCHEMES);
+    }
+}
