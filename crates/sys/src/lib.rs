@@ -13,6 +13,7 @@ mod dirents;
 pub mod features;
 pub mod folder;
 pub mod io;
+pub mod keep_alive;
 pub mod limits;
 pub mod lock;
 pub mod loops;

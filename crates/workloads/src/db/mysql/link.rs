@@ -14,12 +14,8 @@ use engine::secret::Secret;
 use model::named::ServerFact;
 use model::units::Bytes;
 use std::fmt::Write as _;
-use std::time::Duration;
 use sys::counters::Process;
 use sys::tree::Tree;
-
-/// Making an index of ten million rows takes minutes.
-const MAKING_MAX: Duration = Duration::from_secs(600);
 
 /// More than this is no answer to a question of few rows.
 const ANSWER_MAX: usize = 16 << 20;
@@ -50,8 +46,7 @@ pub(in crate::db) fn connect(
     address: &Address,
     secret: Option<&Secret>,
 ) -> Result<Box<dyn Link>, Trouble> {
-    let mut wire = entered(address, secret)?;
-    wire.line.wait_at_most(MAKING_MAX).map_err(Trouble::Io)?;
+    let wire = entered(address, secret)?;
     let mut link = MysqlLink { wire, party: None };
     link.party = link.find_party()?;
     Ok(Box::new(link))
@@ -133,8 +128,8 @@ impl Link for MysqlLink {
         }
     }
 
-    fn line(&self) -> &Line {
-        &self.wire.line
+    fn line(&mut self) -> &mut Line {
+        &mut self.wire.line
     }
 
     fn party(&self) -> Option<u32> {

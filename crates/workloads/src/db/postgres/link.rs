@@ -16,10 +16,6 @@ use engine::secret::Secret;
 use model::named::ServerFact;
 use model::units::Bytes;
 use postgres_protocol::message::frontend;
-use std::time::Duration;
-
-/// Making an index of ten million rows takes minutes.
-const MAKING_MAX: Duration = Duration::from_secs(600);
 
 /// The number of a lock: "kurabe" in ASCII, or the next one.
 const fn number_of(lock: Lock) -> u64 {
@@ -48,8 +44,7 @@ pub(in crate::db) fn connect(
     address: &Address,
     secret: Option<&Secret>,
 ) -> Result<Box<dyn Link>, Trouble> {
-    let (mut wire, let_in) = log_in(address, secret)?;
-    wire.line.wait_at_most(MAKING_MAX).map_err(Trouble::Io)?;
+    let (wire, let_in) = log_in(address, secret)?;
     let party = party(&wire, let_in.process);
     Ok(Box::new(PostgresLink {
         wire,
@@ -137,8 +132,8 @@ impl Link for PostgresLink {
         }
     }
 
-    fn line(&self) -> &Line {
-        &self.wire.line
+    fn line(&mut self) -> &mut Line {
+        &mut self.wire.line
     }
 
     fn party(&self) -> Option<u32> {

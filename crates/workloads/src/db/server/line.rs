@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
+use sys::keep_alive::keep_alive;
 use sys::names::addresses;
 use sys::ready::is_readable_within;
 
@@ -70,6 +71,7 @@ fn connected(to: &Address, by: u64) -> Result<Socket, Trouble> {
                 match TcpStream::connect_timeout(&place, left(by).ok_or(Trouble::Silent)?) {
                     Ok(stream) => {
                         stream.set_nodelay(true).map_err(refused)?;
+                        keep_alive(stream.as_fd()).map_err(refused)?;
                         return Ok(Socket::Tcp(stream));
                     }
                     Err(error) => last = error,

@@ -36,6 +36,7 @@ use model::named::ServerFact;
 use model::units::Bytes;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// What the comment of every table of ours begins with.
 const MARK: &str = "kurabe: ";
@@ -50,7 +51,7 @@ pub(super) trait Link {
     fn ask(&mut self, sql: &str) -> Result<Rows, Trouble>;
 
     /// The connection below.
-    fn line(&self) -> &Line;
+    fn line(&mut self) -> &mut Line;
 
     /// The server's main process, where it is on this machine and can be told.
     fn party(&self) -> Option<u32>;
@@ -115,16 +116,24 @@ pub(super) trait Link {
     fn facts(&mut self, tables: &[String]) -> Result<Vec<String>, Trouble>;
 }
 
+/// A question of few rows takes no longer: whoever waits for the answer sees nothing move.
+const ASKING_MAX: Duration = Duration::from_secs(30);
+
+/// Making an index of ten million rows takes minutes.
+const MAKING_MAX: Duration = Duration::from_secs(600);
+
 /// Connects to whatever listens there.
 fn connect(address: &Address, secret: Option<&Secret>) -> Result<Box<dyn Link>, Trouble> {
-    match address.engine {
-        Engine::Postgres => super::postgres::connect(address, secret),
-        Engine::Mysql => super::mysql::connect(address, secret),
+    let mut link = match address.engine {
+        Engine::Postgres => super::postgres::connect(address, secret)?,
+        Engine::Mysql => super::mysql::connect(address, secret)?,
         Engine::Redis => {
             let why = format!("kurabe makes no tables on {}", address.engine.products());
-            Err(Trouble::Io(io::Error::new(io::ErrorKind::Unsupported, why)))
+            return Err(Trouble::Io(io::Error::new(io::ErrorKind::Unsupported, why)));
         }
-    }
+    };
+    link.line().wait_at_most(ASKING_MAX).map_err(Trouble::Io)?;
+    Ok(link)
 }
 
 /// What helps where a pooler gives one connection of the server to several of ours: prepared statements and locks are
@@ -309,6 +318,9 @@ impl Server {
         tables: &Tables,
     ) -> Result<Self, WorkError> {
         let mut opened = Self::connected(&place.permits, &server.path)?;
+        opened.with("wait for", |link| {
+            link.line().wait_at_most(MAKING_MAX).map_err(Trouble::Io)
+        })?;
         let unfit = opened.with("look at", Link::look)?;
         opened.refused(unfit)?;
         opened.lock(Lock::Round, &[])?;
@@ -358,7 +370,7 @@ impl Server {
     }
 
     /// Whether it is on this machine.
-    pub(super) fn is_here(&self) -> bool {
+    pub(super) fn is_here(&mut self) -> bool {
         self.link.line().is_loopback()
     }
 
