@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
+use workloads::db::Locked;
 
 /// What is about to be measured: one run, or the two sides of a duel.
 pub(crate) struct Ready {
@@ -91,7 +92,7 @@ pub(crate) fn measure_before(
 ) -> anyhow::Result<Measured> {
     let store = context.store(granted.dir_of_others)?;
     let runs = &*rehearsed(&ready.runs, &granted.permits)?;
-    let _locked = server::locked(runs, &granted.permits)?;
+    let locked = server::locked(runs, &granted.permits)?;
     let sides: Vec<Side<'_>> = runs.iter().map(side).collect();
     let note = || {
         let mut dirs = sides.iter().flat_map(work_dirs);
@@ -115,7 +116,7 @@ pub(crate) fn measure_before(
         context,
         &store,
         runs,
-        (&sides, places),
+        (&sides, places, locked),
         &granted,
         (quiet, onlooker),
     );
@@ -207,7 +208,7 @@ fn execute<'a>(
     context: &Context,
     store: &'a Store,
     runs: &'a [Run],
-    (sides, places): (&[Side<'_>], Places),
+    (sides, places, locked): (&[Side<'_>], Places, Option<Locked>),
     granted: &Granted,
     (quiet, onlooker): (bool, Option<&'a mut (dyn Onlooker + 'a)>),
 ) -> anyhow::Result<Kept> {
@@ -220,6 +221,7 @@ fn execute<'a>(
         bar: Bar::new(quiet, context.lang, runs.first().map(|run| &run.plan)),
         told: BTreeSet::new(),
         onlooker,
+        locked,
     };
     let setting = Setting {
         permits: &granted.permits,
@@ -370,6 +372,7 @@ struct Keeper<'a> {
     /// What was said of failed rounds: each reason once.
     told: BTreeSet<String>,
     onlooker: Option<&'a mut (dyn Onlooker + 'a)>,
+    locked: Option<Locked>,
 }
 
 impl Keeper<'_> {
@@ -394,6 +397,11 @@ impl Keeper<'_> {
 }
 
 impl Observer for Keeper<'_> {
+    fn holds(&mut self) -> Result<(), String> {
+        let held = self.locked.as_mut().map_or(Ok(()), Locked::hold);
+        held.map_err(|error| error.to_string())
+    }
+
     fn starts(&mut self, progress: &Progress<'_>) {
         self.bar.starts(progress);
     }
@@ -440,7 +448,7 @@ fn explain(error: RunError, runs: &[Run]) -> anyhow::Error {
             );
             failure(Exit::Unsupported, &error, Some(&hint))
         }
-        RunError::Keep { .. } => match runs {
+        RunError::Keep { .. } | RunError::NotHeld(_) => match runs {
             [run, ..] => stays_open(&error, run),
             [] => error.into(),
         },

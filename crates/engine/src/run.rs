@@ -41,6 +41,12 @@ use std::path::Path;
 
 /// Who is told about a run while it goes on.
 pub trait Observer {
+    /// Asked before each round and what it stands on, and before that is taken away: whether what the run has to itself
+    /// still is its own. An error ends the run.
+    fn holds(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A round is about to start.
     fn starts(&mut self, progress: &Progress<'_>);
 
@@ -91,6 +97,9 @@ pub enum RunError {
         /// What the kernel said.
         error: std::io::Error,
     },
+    /// What the run had to itself is somebody else's.
+    #[error("{0}")]
+    NotHeld(String),
     /// A finished round could not be kept.
     #[error("keep round {seq}: {why}")]
     Keep {
@@ -463,6 +472,7 @@ impl<'a> Runner<'a> {
     /// One round of one case on one side.
     fn one(&mut self, one: One) -> Result<Came, RunError> {
         let One { pass, case, .. } = one;
+        self.observer.holds().map_err(RunError::NotHeld)?;
         let gone = self.lanes[one.side].target.take_gone();
         let is_gone = gone.is_some();
         let stood = match gone {

@@ -49,11 +49,51 @@ fn is_had_by_one(url: &str, ends: &str) {
     once().code(0);
 }
 
+/// Ends whoever has a run's lock of PostgreSQL.
+const END_HOLDER: &str = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted \
+                          AND (classid, objid) = (27509, 1918984806)";
+
+/// A lock that is lost in the middle is taken again, or the run ends where another one has it by then.
+fn is_taken_again(server: &Server) {
+    let holders = || server.ask("shop", &END_HOLDER.replace("pg_terminate_backend(pid)", "pid"));
+    let bed = Bed::new();
+    let url = server.socket("shop");
+    let child = begun(&bed, "db.point-select", &["--db", &url]);
+    let first = holders();
+    assert!(!first.is_empty());
+    server.ask("shop", END_HOLDER);
+    eventually(30, || ![first.as_str(), ""].contains(&&*holders()));
+    // Whoever waits has it as soon as it is lost.
+    let lock = "SELECT pg_advisory_lock((27509::bigint << 32) + 1918984806), pg_sleep(600)";
+    let mut other = server.program("psql", "shop");
+    let mut other = other.args(["-XAtq", "-c", lock]).spawn().unwrap();
+    let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    eventually(30, || server.ask("shop", waits) == "1");
+    server.ask("shop", END_HOLDER);
+    let done: Done = child.wait_with_output().unwrap().into();
+    says(
+        &done.code(4),
+        &["another kurabe has had it for ", "kurabe run --resume", "goes on with it"],
+    );
+    // What may be the other one's stays.
+    assert_eq!(server.ask("shop", "SELECT to_regclass('sbtest1')"), "sbtest1");
+    let (whys, ends_well) = failures(&bed);
+    assert!(ends_well && whys.is_empty(), "{whys:?}");
+    server.ask("shop", END_HOLDER);
+    other.wait().unwrap();
+    let before = bed.rounds();
+    let child = bed.start(&["run", "--resume", "latest", "--db", &url]);
+    eventually(60, || bed.rounds() > before);
+    interrupted(child).code(130);
+    assert_eq!(server.ask("shop", "SELECT to_regclass('sbtest1') IS NULL"), "t");
+}
+
 #[test]
 fn a_database_is_one_runs_at_a_time() {
     let test = "a_database_is_one_runs_at_a_time";
     if let Some(server) = Server::start(test, &[]) {
         is_had_by_one(&server.socket("shop"), "SELECT pg_terminate_backend(");
+        is_taken_again(&server);
         // Two names of one database are no two runs.
         server.ask("shop", "CREATE ROLE eve SUPERUSER LOGIN");
         let a = format!("db={}", server.socket("shop"));
@@ -183,6 +223,9 @@ fn a_mariadb_that_comes_back_is_measured_on_and_another_version_is_not() {
     let (whys, ends_well) = failures(&bed);
     assert!(ends_well && whys.len() == 1, "{whys:?}");
     assert!(whys[0].contains("mysql://"), "{whys:?}");
+    // And others are kept out again.
+    let has = "SELECT IS_USED_LOCK(CONCAT('kurabe.run.', MD5('shop'))) IS NOT NULL";
+    assert_eq!(server.ask(has), "1");
     signal(&child, "-KILL");
     child.wait().unwrap();
     let was = server.ask("SELECT VERSION()");

@@ -104,8 +104,13 @@ impl Runner<'_> {
         }
     }
 
-    /// Takes away what rounds stood on.
+    /// Takes away what rounds stood on, where it is not what somebody else's stand on by now.
     pub(super) fn clear(&mut self) {
+        if let Err(why) = self.observer.holds() {
+            self.observer
+                .notices(&format!("what rounds stood on stays as it is: {why}"));
+            return;
+        }
         for lane in &mut self.lanes {
             for why in lane.grounds.remove(&lane.bench, lane.side.plan) {
                 self.observer

@@ -1,8 +1,8 @@
 //! Who works in a database: locks that keep a second kurabe out, of a run and of a round.
 //!
-//! A lock of the server ends with its connection, however that ends.
+//! A lock of the server ends with its connection, however that ends; that of a run is asked for again before each round.
 
-use super::{Link, Rows, Server, trouble};
+use super::{Link, Rows, Server, connect, trouble};
 use crate::db::address::Address;
 use engine::consent::Permits;
 use engine::workload::WorkError;
@@ -61,17 +61,23 @@ impl Holder {
     }
 }
 
-/// Databases that are locked as long as this is there.
-pub struct Locked(
-    #[expect(dead_code, reason = "a lock lasts as long as its connection")] Vec<Box<dyn Link>>,
-);
+/// Databases that are locked as long as this is there, and their servers are.
+pub struct Locked(Vec<Server>);
+
+impl Locked {
+    /// Takes locks again that were lost, as with a server that was started anew. An error where another kurabe has one
+    /// by now. What is not there at this moment is none: its rounds say so.
+    pub fn hold(&mut self) -> Result<(), WorkError> {
+        self.0.iter_mut().try_for_each(Server::hold)
+    }
+}
 
 /// Locks these databases for a run: a second kurabe is told who works there. Names of one database are locked once.
 pub(in crate::db) fn lock<'a>(
     permits: &Permits,
     paths: impl IntoIterator<Item = &'a Path>,
 ) -> Result<Locked, WorkError> {
-    let mut links: Vec<Box<dyn Link>> = Vec::new();
+    let mut servers: Vec<Server> = Vec::new();
     let mut ours: Vec<Own> = Vec::new();
     for path in paths {
         let mut server = Server::connected(permits, path)?;
@@ -81,10 +87,10 @@ pub(in crate::db) fn lock<'a>(
         if server.lock(Lock::Run, &numbers)? {
             let number = server.with("look at", Link::number)?.unwrap_or_default();
             ours.push(Own { identity, number });
-            links.push(server.link);
+            servers.push(server);
         }
     }
-    Ok(Locked(links))
+    Ok(Locked(servers))
 }
 
 /// A connection that has a lock of the run.
@@ -95,6 +101,25 @@ struct Own {
 }
 
 impl Server {
+    /// Sees to it that the run's lock is ours, or nobody's.
+    fn hold(&mut self) -> Result<(), WorkError> {
+        // Its own connection gets a lock as often as it asks.
+        let got = self.link.try_lock(Lock::Run);
+        if matches!(got, Ok(true)) {
+            return Ok(());
+        }
+        if got.is_err() {
+            let Ok(link) = self.named.entered(connect) else {
+                return Ok(());
+            };
+            self.link = link;
+        }
+        match self.lock(Lock::Run, &[]) {
+            Err(why) if matches!(self.link.try_lock(Lock::Run), Ok(false)) => Err(why),
+            _ => Ok(()),
+        }
+    }
+
     /// Locks; false where one of these connections has it already.
     pub(super) fn lock(&mut self, lock: Lock, ours: &[&str]) -> Result<bool, WorkError> {
         let mut holder: Option<Holder> = None;
