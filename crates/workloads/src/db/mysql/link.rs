@@ -6,7 +6,7 @@ use super::{Garbage, QUERY, entered, error, facts};
 use crate::db::address::Address;
 use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Holder, Link, Lock, Relation, Rows, value};
+use crate::db::server::{Few, Holder, Link, Lock, Relation, Rows, value};
 use crate::db::statement::name;
 use crate::db::tables::Maker;
 use bytes::BufMut;
@@ -16,9 +16,6 @@ use model::units::Bytes;
 use std::fmt::Write as _;
 use sys::counters::Process;
 use sys::tree::Tree;
-
-/// More than this is no answer to a question of few rows.
-const ANSWER_MAX: usize = 16 << 20;
 
 /// Rows are put in by statements of about this size, a transaction each: less than `max_allowed_packet`, whose default
 /// is 1 MiB at least.
@@ -106,24 +103,18 @@ impl Link for MysqlLink {
         self.wire.line.out.put_u8(QUERY);
         self.wire.line.out.put_slice(sql.as_bytes());
         self.wire.send()?;
-        let mut rows = Vec::new();
-        let mut bytes = 0;
+        let mut few = Few::default();
         let done = self.wire.answer(|body| {
-            bytes += body.len();
-            if bytes > ANSWER_MAX {
-                return Err(Garbage);
-            }
             let mut parts = Parts(body);
             let mut row = Vec::new();
             while !parts.0.is_empty() {
                 let value = parts.text()?;
                 row.push(value.map(|value| String::from_utf8_lossy(value).into_owned()));
             }
-            rows.push(row);
-            Ok(())
+            few.keep(row).then_some(()).ok_or(Garbage)
         })?;
         match done.refused {
-            None => Ok(rows),
+            None => Ok(few.rows),
             Some(why) => Err(error::of(why.code, "the server refused it".to_owned())),
         }
     }
@@ -277,6 +268,38 @@ pub(super) fn names(tables: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn rows_without_end_are_given_up_before_they_take_much_memory() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let wire = Wire::over(Line::over(ours));
+        let mut link = MysqlLink { wire, party: None };
+        std::thread::scope(|scope| {
+            let server = scope.spawn(move || {
+                let mut number = 0_u8;
+                let mut packet = |body: &[u8]| {
+                    number = number.wrapping_add(1);
+                    let length = u8::try_from(body.len()).unwrap();
+                    [&[length, 0, 0, number], body].concat()
+                };
+                // A column, its description, and then rows of which nothing is told but that it is missing.
+                let begin = [&b"\x01"[..], b"column", b"\xfe\0\0\x02\0"];
+                let mut sent = begin.map(&mut packet).concat();
+                let mut bytes = 0;
+                while theirs.write_all(&sent).is_ok() {
+                    bytes += sent.len();
+                    sent = (0..4096).flat_map(|_| packet(b"\xfb")).collect();
+                }
+                bytes
+            });
+            assert!(matches!(link.ask("SELECT 1"), Err(Trouble::Garbage(_))));
+            drop(link);
+            let bytes = server.join().unwrap();
+            assert!(bytes < 16 << 20, "{bytes}");
+        });
+    }
 
     #[test]
     fn a_server_is_told_by_its_age_where_nobody_else_is_as_old() {

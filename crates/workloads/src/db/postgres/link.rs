@@ -8,7 +8,7 @@ use super::wire::Wire;
 use crate::db::address::Address;
 use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Holder, Link, Lock, Relation, Rows, value};
+use crate::db::server::{Few, Holder, Link, Lock, Relation, Rows, value};
 use crate::db::statement::name;
 use crate::db::tables::Maker;
 use bytes::{BufMut, BytesMut};
@@ -24,9 +24,6 @@ const fn number_of(lock: Lock) -> u64 {
         Lock::Run => 0x6b75_7261_6266,
     }
 }
-
-/// More than this is no answer to a question of few rows.
-const ANSWER_MAX: usize = 16 << 20;
 
 /// Rows are copied in pieces of about this size.
 const PIECE_BYTES: usize = 64 << 10;
@@ -110,24 +107,18 @@ impl Link for PostgresLink {
     fn ask(&mut self, sql: &str) -> Result<Rows, Trouble> {
         frontend::query(sql, &mut self.wire.line.out).map_err(Trouble::Io)?;
         self.wire.send()?;
-        let mut rows = Vec::new();
-        let mut bytes = 0;
+        let mut few = Few::default();
         let done = self.wire.answer(|body| {
-            bytes += body.len();
             let mut columns = Columns::new(body)?;
             let mut row = Vec::new();
             while !columns.is_over() {
                 let value = columns.next()?;
                 row.push(value.map(|value| String::from_utf8_lossy(value).into_owned()));
             }
-            if bytes > ANSWER_MAX {
-                return Err(Garbage);
-            }
-            rows.push(row);
-            Ok(())
+            few.keep(row).then_some(()).ok_or(Garbage)
         })?;
         match done.refused {
-            None => Ok(rows),
+            None => Ok(few.rows),
             Some(why) => Err(refused(why.code, "the server refused it".to_owned())),
         }
     }

@@ -44,6 +44,26 @@ const MARK: &str = "kurabe: ";
 /// Rows of text; a value that is missing is `None`.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
 
+/// More is no answer to a question of few rows: the tables of a database with 300,000 of them take so much.
+const ANSWER_MAX: usize = 64 << 20;
+
+/// Rows of an answer, and what they take.
+#[derive(Default)]
+pub(super) struct Few {
+    pub(super) rows: Rows,
+    bytes: usize,
+}
+
+impl Few {
+    /// Keeps a row; false where they are too many, however little is in each.
+    pub(super) fn keep(&mut self, row: Vec<Option<String>>) -> bool {
+        let texts: usize = row.iter().flatten().map(String::len).sum();
+        self.bytes += size_of_val(&row) + size_of_val(row.as_slice()) + texts;
+        self.rows.push(row);
+        self.bytes <= ANSWER_MAX
+    }
+}
+
 /// A connection to a kind of server for what is not measured, in its own SQL. sysbench's tables go by their numbers,
 /// from 0, while they are made.
 pub(super) trait Link {
