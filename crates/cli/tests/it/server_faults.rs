@@ -95,7 +95,8 @@ fn a_database_is_one_runs_at_a_time() {
         is_had_by_one(&server.socket("shop"), "SELECT pg_terminate_backend(");
         is_taken_again(&server);
         // Two names of one database are no two runs.
-        server.ask("shop", "CREATE ROLE eve SUPERUSER LOGIN");
+        let eve = "CREATE ROLE eve SUPERUSER LOGIN; ALTER ROLE eve SET timezone = 'Asia/Tokyo'";
+        server.ask("shop", eve);
         let a = format!("db={}", server.socket("shop"));
         let b = a.replace("//postgres@", "//eve@");
         let duel = ["duel", "db.point-select", "--a", &a, "--b", &b];

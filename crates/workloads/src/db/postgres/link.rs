@@ -187,7 +187,8 @@ impl Link for PostgresLink {
     }
 
     fn identity(&mut self) -> Result<Option<String>, Trouble> {
-        self.value("SELECT pg_postmaster_start_time()")
+        // In no time zone of anybody's.
+        self.value("SELECT extract(epoch FROM pg_postmaster_start_time())")
     }
 
     fn number(&mut self) -> Result<Option<String>, Trouble> {
