@@ -55,7 +55,12 @@ const END_HOLDER: &str = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE l
 
 /// A lock that is lost in the middle is taken again, or the run ends where another one has it by then.
 fn is_taken_again(server: &Server) {
-    let holders = || server.ask("shop", &END_HOLDER.replace("pg_terminate_backend(pid)", "pid"));
+    let holders = || {
+        server.ask(
+            "shop",
+            &END_HOLDER.replace("pg_terminate_backend(pid)", "pid"),
+        )
+    };
     let bed = Bed::new();
     let url = server.socket("shop");
     let child = begun(&bed, "db.point-select", &["--db", &url]);
@@ -73,10 +78,17 @@ fn is_taken_again(server: &Server) {
     let done: Done = child.wait_with_output().unwrap().into();
     says(
         &done.code(4),
-        &["another kurabe has had it for ", "kurabe run --resume", "goes on with it"],
+        &[
+            "another kurabe has had it for ",
+            "kurabe run --resume",
+            "goes on with it",
+        ],
     );
     // What may be the other one's stays.
-    assert_eq!(server.ask("shop", "SELECT to_regclass('sbtest1')"), "sbtest1");
+    assert_eq!(
+        server.ask("shop", "SELECT to_regclass('sbtest1')"),
+        "sbtest1"
+    );
     let (whys, ends_well) = failures(&bed);
     assert!(ends_well && whys.is_empty(), "{whys:?}");
     server.ask("shop", END_HOLDER);
@@ -85,7 +97,10 @@ fn is_taken_again(server: &Server) {
     let child = bed.start(&["run", "--resume", "latest", "--db", &url]);
     eventually(60, || bed.rounds() > before);
     interrupted(child).code(130);
-    assert_eq!(server.ask("shop", "SELECT to_regclass('sbtest1') IS NULL"), "t");
+    assert_eq!(
+        server.ask("shop", "SELECT to_regclass('sbtest1') IS NULL"),
+        "t"
+    );
 }
 
 #[test]

@@ -100,7 +100,10 @@ fn who_promises_encryption_and_speaks_none_is_an_error_and_learns_nothing() {
     }
     // Others are told by what they say first.
     check(&[b"SSH-2.0-OpenSSH_9.2p1\r\n"], "what an SSH server says");
-    check(&[b"\x4a\0\0\0\x0a11.4.2-MariaDB"], "what MySQL/MariaDB says");
+    check(
+        &[b"\x4a\0\0\0\x0a11.4.2-MariaDB"],
+        "what MySQL/MariaDB says",
+    );
 }
 
 const SASL: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";

@@ -173,7 +173,15 @@ mod tests {
     #[test]
     fn an_error_is_read_to_its_end_and_the_next_answer_is_its_own() {
         let error = b"E\0\0\0\x0fC42P01\0Mx\0\0";
-        let (mut wire, done, _) = heard(&[&error[..], b"Z\0\0\0\x05I", b"C\0\0\0\x0dUPDATE 7\0", b"Z\0\0\0\x05I"].concat());
+        let (mut wire, done, _) = heard(
+            &[
+                &error[..],
+                b"Z\0\0\0\x05I",
+                b"C\0\0\0\x0dUPDATE 7\0",
+                b"Z\0\0\0\x05I",
+            ]
+            .concat(),
+        );
         assert!(matches!(done, Err(Trouble::Told(_))), "{done:?}");
         assert_eq!(wire.answer(|_| Ok(())).unwrap().rows, 7);
         // Who says nothing more has said why, to whoever asks next too.

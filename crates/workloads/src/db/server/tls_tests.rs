@@ -370,7 +370,10 @@ fn a_bundle_is_read_once_for_all_clients_and_one_of_no_use_again() {
     let first = made(Check::Name).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(Arc::ptr_eq(&first, &made(Check::Name).unwrap()));
-    assert!(made(Check::Authority).is_err(), "it asks for something else");
+    assert!(
+        made(Check::Authority).is_err(),
+        "it asks for something else"
+    );
 }
 
 #[test]
