@@ -1,6 +1,6 @@
 //! Who works in a database: locks that keep a second kurabe out, of a run and of a round.
 //!
-//! A lock of the server ends with its connection, however that ends; that of a run is asked for again before each round.
+//! A lock of the server ends with its connection, however that ends; a run asks for its own again before each round.
 
 use super::{Link, Rows, Server, connect, trouble};
 use crate::db::address::Address;
