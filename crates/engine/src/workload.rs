@@ -106,7 +106,7 @@ pub trait Workload: Sync {
         None
     }
 
-    /// Whether two processes that nobody pins wake each other in turn.
+    /// Whether two processes or threads that nobody pins wake each other in turn.
     fn hands_over(&self) -> bool {
         false
     }

@@ -32,7 +32,7 @@ pub enum Topic {
     Files,
     /// A database server.
     Database,
-    /// Another host.
+    /// The way to another host, or this one's own part of it.
     Network,
 }
 

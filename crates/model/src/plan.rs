@@ -333,8 +333,8 @@ pub struct PlannedCase {
     pub needs: Option<MetricId>,
     /// How a round goes.
     pub shape: Shape,
-    /// True where two processes that nobody pins wake each other in turn, so that the figure depends on whether they
-    /// stand on one CPU or on two.
+    /// True where two processes or threads that nobody pins wake each other in turn, so that the figure depends on
+    /// whether they stand on one CPU or on two.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hands_over: bool,
     /// True where the workload plays a known result instead of using the machine.

@@ -48,7 +48,7 @@ pub enum Nature {
     Storage,
     /// A database server.
     Database,
-    /// Another host.
+    /// The way to another host, or this one's own part of it.
     Network,
 }
 

@@ -15,6 +15,7 @@ pub mod folder;
 pub mod io;
 pub mod keep_alive;
 pub mod limits;
+pub mod linger;
 pub mod lock;
 pub mod loops;
 pub mod memory;

@@ -9,6 +9,7 @@ pub mod db;
 mod first_write;
 pub mod fs;
 mod memory;
+mod net;
 mod open_loop;
 mod os;
 pub mod profiles;
@@ -50,6 +51,9 @@ pub static ALL: &[&dyn Workload] = &[
     &memory::LOADED,
     &memory::MBW,
     &memory::ROUND_TRIP,
+    &net::LOCAL_CONNECT,
+    &net::LOCAL_RR,
+    &net::LOCAL_TCP,
     &os::CONTEXT,
     &os::EXECL,
     &os::EXECL_STATIC,

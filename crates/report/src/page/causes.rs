@@ -82,7 +82,7 @@ fn hand_over(of: &HandOver, lang: Lang) -> String {
         Some(used) => say!(
             lang,
             "with 1 copy both used {used} of a CPU together, and two on one CPU use all that others leave them",
-            "1 並列では両プロセス合計で CPU の {used} でした。同じ CPU にいれば他の処理が残す分をすべて使います",
+            "1 並列では両方の合計で CPU の {used} でした。同じ CPU にいれば他の処理が残す分をすべて使います",
             used = percent(used)
         ),
         None => lang
@@ -94,10 +94,10 @@ fn hand_over(of: &HandOver, lang: Lang) -> String {
     };
     say!(
         lang,
-        "{one}: {many} copies do {times} times as much, more than {cpus} explain: two processes on one CPU hand over \
-         by a switch, on two CPUs each has to wake the other. Nothing pins them; {shown}",
-        "{one}: {many} 並列では {times} 倍で、{cpus} では説明できません。同じ CPU の 2 プロセスは切り替えだけで受け渡し、\
-         別々の CPU では互いを起こす必要があります。CPU は固定していません。{shown}"
+        "{one}: {many} copies do {times} times as much, more than {cpus} explain: two that wait for each other hand \
+         over by a switch on one CPU, on two CPUs each has to wake the other. Nothing pins them; {shown}",
+        "{one}: {many} 並列では {times} 倍で、{cpus} では説明できません。互いを待つ 2 つの処理は、同じ CPU では切り替えだけで\
+         受け渡し、別々の CPU では互いを起こす必要があります。CPU は固定していません。{shown}"
     )
 }
 

@@ -17,6 +17,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("kv", include_str!("kv.toml")),
     ("mbw", include_str!("mbw.toml")),
     ("memory", include_str!("memory.toml")),
+    ("net-local", include_str!("net-local.toml")),
     ("oltp", include_str!("oltp.toml")),
     ("quick", include_str!("quick.toml")),
     ("scaling", include_str!("scaling.toml")),
@@ -379,6 +380,23 @@ mod tests {
             }
             // All stand on the same keys.
             assert_eq!(plan.grounds().count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_network_stack_of_the_machine_alone_takes_a_minute() {
+        for cpus in [1, 2, 96] {
+            let plan = planned("net-local", &[], &host(cpus, None, 1));
+            assert!(plan.dropped.is_empty(), "{cpus}");
+            assert!(engine::budget::passes_that_fit(&plan) >= Some(6), "{cpus}");
+            for test in [
+                "net.local-rr",
+                "net.local-rr-udp",
+                "net.local-tcp",
+                "net.local-connect",
+            ] {
+                assert_eq!(copies_of(&plan, test), [1, 4], "{test}");
+            }
         }
     }
 

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn every_family_is_there_and_every_test_exists() {
         let tests = super::tests();
-        for family in ["cpu", "fs", "memory", "os", "selftest", "storage"] {
+        for family in ["cpu", "fs", "memory", "net", "os", "selftest", "storage"] {
             assert!(
                 tests
                     .iter()

@@ -1,0 +1,358 @@
+//! Round trips over an open connection: a message goes there, the same one comes back, and then the next one goes, as
+//! netperf's `TCP_RR` and `UDP_RR` define them.
+//!
+//! An answer is what was asked, so that a wrong one is found by whoever asked, and the other side needs to know
+//! nothing. A stream loses nothing: no answer in time is an error. A datagram without an answer is sent again and
+//! counted: it may be lost by nature. Nothing is allocated for an exchange, and no time is taken, which is the
+//! caller's.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// How long a message may stay without an answer until the other side is given up.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// So often a datagram is sent in that time: one counts as lost after 0.2 s, the least after which TCP of Linux sends
+/// again (`TCP_RTO_MIN`).
+const TRIES: u32 = 25;
+
+/// One end of a connection. A datagram socket is connected too: it hears its peer alone.
+#[derive(Debug)]
+pub(crate) enum Link {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+/// Whether a call that may only take so long has taken that.
+pub(crate) fn is_time_out(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Calls again where a signal came between.
+pub(crate) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+/// The side that asks.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    link: Link,
+    message: Vec<u8>,
+    answer: Vec<u8>,
+    done: u64,
+    missed: Missed,
+}
+
+/// Answers that did not come in time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Missed {
+    /// All of them: the datagram counts as lost.
+    all: u64,
+    /// Those that came after all.
+    late: u64,
+}
+
+impl Asker {
+    /// Asks over this link by messages of so many bytes, one at least, and waits for each answer no longer than this.
+    pub(crate) fn new(link: Link, bytes: usize, patience: Duration) -> io::Result<Self> {
+        match &link {
+            Link::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))?;
+            }
+            Link::Udp(socket) => socket.set_read_timeout(Some(patience / TRIES))?,
+        }
+        let bytes = bytes.max(1);
+        let message: Vec<u8> = (0..=u8::MAX).cycle().take(bytes).collect();
+        Ok(Self {
+            link,
+            answer: vec![0; bytes],
+            message,
+            done: 0,
+            missed: Missed::default(),
+        })
+    }
+
+    /// One exchange.
+    #[inline]
+    pub(crate) fn exchange(&mut self) -> io::Result<()> {
+        // By its number an answer is told from the one before it; of one byte, by the end of the number.
+        let number = self.done.to_le_bytes();
+        let stamped = number.len().min(self.message.len());
+        self.message[..stamped].copy_from_slice(&number[..stamped]);
+        let (message, answer) = (&self.message, &mut self.answer);
+        match &self.link {
+            Link::Tcp(stream) => over_tcp(stream, message, answer)?,
+            Link::Udp(socket) => over_udp(socket, message, answer, &mut self.missed)?,
+        }
+        self.done += 1;
+        Ok(())
+    }
+
+    /// Exchanges so far.
+    pub(crate) const fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// Whether messages can be lost.
+    pub(crate) const fn loses(&self) -> bool {
+        matches!(self.link, Link::Udp(_))
+    }
+
+    /// Datagrams so far that were not answered in time.
+    pub(crate) const fn lost(&self) -> u64 {
+        self.missed.all
+    }
+
+    /// Tells the other side that nothing more comes. A datagram that says so may be lost.
+    pub(crate) fn end(&self) -> io::Result<()> {
+        match &self.link {
+            Link::Tcp(stream) => stream.shutdown(std::net::Shutdown::Write),
+            Link::Udp(socket) => again(|| socket.send(&[])).map(drop),
+        }
+    }
+}
+
+#[inline]
+fn over_tcp(mut stream: &TcpStream, message: &[u8], answer: &mut [u8]) -> io::Result<()> {
+    stream.write_all(message)?;
+    stream.read_exact(answer)?;
+    if answer == message {
+        Ok(())
+    } else {
+        Err(ErrorKind::InvalidData.into())
+    }
+}
+
+#[inline]
+fn over_udp(
+    socket: &UdpSocket,
+    message: &[u8],
+    answer: &mut [u8],
+    missed: &mut Missed,
+) -> io::Result<()> {
+    for _ in 0..TRIES {
+        again(|| socket.send(message))?;
+        match answered(socket, message, answer, missed) {
+            Err(error) if is_time_out(&error) => missed.all += 1,
+            other => return other,
+        }
+    }
+    Err(ErrorKind::TimedOut.into())
+}
+
+/// Waits for the answer. What is another one must be late, of which there can be no more than were missed.
+#[inline]
+fn answered(
+    socket: &UdpSocket,
+    message: &[u8],
+    answer: &mut [u8],
+    missed: &mut Missed,
+) -> io::Result<()> {
+    loop {
+        let got = again(|| socket.recv(answer))?;
+        if answer.get(..got) == Some(message) {
+            return Ok(());
+        }
+        missed.late += 1;
+        if missed.late > missed.all {
+            return Err(ErrorKind::InvalidData.into());
+        }
+    }
+}
+
+/// The side that answers: each message of so many bytes, until the other side ends. Datagrams may be lost at the end
+/// too, so that it looks whether it is `stopped` where none came for a while. Returns how many it has answered.
+pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> io::Result<u64> {
+    let mut message = vec![0; bytes.max(1)];
+    let mut answered = 0;
+    match link {
+        Link::Tcp(stream) => {
+            stream.set_nodelay(true)?;
+            let mut writer = stream;
+            while take(stream, &mut message)? {
+                writer.write_all(&message)?;
+                answered += 1;
+            }
+        }
+        Link::Udp(socket) => {
+            socket.set_read_timeout(Some(PATIENCE / TRIES))?;
+            loop {
+                match again(|| socket.recv(&mut message)) {
+                    Ok(0) => break,
+                    Ok(got) => {
+                        again(|| socket.send(&message[..got]))?;
+                        answered += 1;
+                    }
+                    Err(error) if is_time_out(&error) && !stopped() => {}
+                    Err(error) if is_time_out(&error) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(answered)
+}
+
+/// Reads a whole message. False where the stream has ended before it.
+#[inline]
+fn take(mut stream: &TcpStream, message: &mut [u8]) -> io::Result<bool> {
+    let mut have = 0;
+    while have < message.len() {
+        match again(|| stream.read(&mut message[have..]))? {
+            0 if have == 0 => return Ok(false),
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            got => have += got,
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, TcpListener};
+
+    const SHORT: Duration = Duration::from_millis(500);
+
+    fn streams() -> [TcpStream; 2] {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        [client, listener.accept().unwrap().0]
+    }
+
+    fn sockets() -> [UdpSocket; 2] {
+        let both = [0, 0].map(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
+        let [a, b] = both.each_ref().map(|one| one.local_addr().unwrap());
+        both[0].connect(b).unwrap();
+        both[1].connect(a).unwrap();
+        both
+    }
+
+    /// Asks so many times while `other` is at the other end, and says how the last one went.
+    fn asked<T: Send + 'static>(
+        (link, patience): (Link, Duration),
+        bytes: usize,
+        times: u64,
+        other: impl FnOnce() -> T + Send + 'static,
+    ) -> (Asker, io::Result<()>, T) {
+        let mut asker = Asker::new(link, bytes, patience).unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(other);
+            let done = (0..times).try_for_each(|_| asker.exchange());
+            asker.end().unwrap();
+            (asker, done, other.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn each_message_is_answered_and_both_sides_count_alike() {
+        for bytes in [1, 2, 8, 9, 16_384] {
+            let [client, server] = streams();
+            let serve = move || answer(&Link::Tcp(server), bytes, || false).unwrap();
+            let (asker, done, answered) = asked((Link::Tcp(client), PATIENCE), bytes, 300, serve);
+            done.unwrap();
+            assert_eq!((asker.done(), asker.lost(), answered), (300, 0, 300));
+
+            let [client, server] = sockets();
+            let serve = move || answer(&Link::Udp(server), bytes, || false).unwrap();
+            let (asker, done, answered) = asked((Link::Udp(client), PATIENCE), bytes, 300, serve);
+            done.unwrap();
+            assert_eq!((asker.done(), asker.lost(), answered), (300, 0, 300));
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_another_one_is_found() {
+        let [client, mut server] = streams();
+        let (_, done, ()) = asked((Link::Tcp(client), SHORT), 3, 1, move || {
+            let mut message = [0; 3];
+            server.read_exact(&mut message).unwrap();
+            message[2] ^= 1;
+            server.write_all(&message).unwrap();
+        });
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::InvalidData);
+
+        // Another number of bytes is another answer as well.
+        for wrong in [&[1][..], &[], &[0, 1]] {
+            let [client, server] = sockets();
+            let (_, done, ()) = asked((Link::Udp(client), SHORT), 2, 1, move || {
+                server.recv(&mut [0; 2]).unwrap();
+                server.send(wrong).unwrap();
+            });
+            assert_eq!(
+                done.unwrap_err().kind(),
+                ErrorKind::InvalidData,
+                "{wrong:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn datagrams_that_are_lost_are_sent_again_and_counted() {
+        let [client, server] = sockets();
+        let (asker, done, seen) = asked((Link::Udp(client), PATIENCE), 1, 20, move || {
+            let (mut byte, mut seen) = ([0], 0);
+            while server.recv(&mut byte).unwrap() > 0 {
+                seen += 1;
+                // Every tenth is lost on its way.
+                if seen % 10 > 0 {
+                    server.send(&byte).unwrap();
+                }
+            }
+            seen
+        });
+        done.unwrap();
+        assert_eq!((asker.done(), asker.lost(), seen), (20, 2, 22));
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_is_no_answer_to_what_is_asked_next() {
+        let [client, server] = sockets();
+        let (asker, done, ()) = asked((Link::Udp(client), PATIENCE), 1, 5, move || {
+            let mut byte = [0];
+            server.recv(&mut byte).unwrap();
+            // The first is held until it was sent again.
+            server.recv(&mut byte).unwrap();
+            for _ in 0..2 {
+                server.send(&byte).unwrap();
+            }
+            while server.recv(&mut byte).unwrap() > 0 {
+                server.send(&byte).unwrap();
+            }
+        });
+        done.unwrap();
+        assert_eq!((asker.done(), asker.lost()), (5, 1));
+    }
+
+    #[test]
+    fn a_side_that_never_answers_or_ends_is_given_up() {
+        let [client, server] = streams();
+        let (_, done, _) = asked((Link::Tcp(client), SHORT), 1, 1, move || server);
+        assert!(is_time_out(&done.unwrap_err()));
+
+        let [client, server] = sockets();
+        let (asker, done, _) = asked((Link::Udp(client), SHORT), 1, 1, move || server);
+        assert!(is_time_out(&done.unwrap_err()));
+        assert_eq!((asker.done(), asker.lost()), (0, u64::from(TRIES)));
+
+        let [client, server] = streams();
+        let (_, done, ()) = asked((Link::Tcp(client), SHORT), 1, 1, move || {
+            server.shutdown(std::net::Shutdown::Write).unwrap();
+        });
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn who_answers_datagrams_ends_when_it_is_stopped_though_nobody_says_so() {
+        let [_client, server] = sockets();
+        assert_eq!(answer(&Link::Udp(server), 1, || true).unwrap(), 0);
+    }
+}
