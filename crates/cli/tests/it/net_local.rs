@@ -143,6 +143,24 @@ mod root {
 
     #[test]
     #[ignore = "root: makes a network namespace"]
+    fn packets_that_do_not_come_are_told_within_their_deadline() {
+        let bed = Bed::new();
+        // A queue of one byte takes no packet.
+        let script = "ip link set lo up; tc qdisc add dev lo root bfifo limit 1; exec \"$@\"";
+        let apart = ["unshare", "-n", "sh", "-ec", script, "sh"];
+        let args = ["run", "net.local-rr-udp", "--copies", "1", "--passes", "1"];
+        let begin = sys::clock::monotonic();
+        bed.behind(&apart, &args).code(4).out_says(&[
+            "`127.0.0.1:",
+            "nothing came back for 5 s",
+            "filter drops",
+        ]);
+        let took = sys::clock::monotonic() - begin;
+        assert!((5_000_000_000..20_000_000_000).contains(&took), "{took} ns");
+    }
+
+    #[test]
+    #[ignore = "root: makes a network namespace"]
     fn without_ipv6_the_hint_is_the_other_version() {
         let bed = Bed::new();
         let script =

@@ -107,6 +107,8 @@ pub(super) enum Original {
     StressNgStream(Copies),
     /// The chase in C over so many bytes with so many loads: nanoseconds per load.
     Chase(&'static str, &'static str),
+    /// Round trips of one byte in C, over TCP or UDP: how many a second.
+    Exchange(&'static str),
 }
 
 /// What of sysbench's report is the figure.

@@ -1,6 +1,7 @@
 //! Our figures beside those of the originals, on the same machine at the same time.
 //!
-//! sysbench, mbw and stress-ng, where they are installed, and a pointer chase in C that is compiled for the purpose.
+//! sysbench, mbw and stress-ng, where they are installed, and two programs in C that are compiled for the purpose: a
+//! pointer chase, and round trips over loopback.
 //! The two sides of a pair run one right after the other, in an order that changes from pair to pair, so that what the
 //! machine does meanwhile meets both; the median of the pairs' ratios is what counts, with its spread beside it. Our
 //! side is the median of three rounds, one with each clone of the loops. Beside each ratio stands what it must be and
@@ -43,7 +44,7 @@ use xtask::process::{command, output, target_dir};
 /// Rounds of ours in a pair: one with each clone.
 const ROUNDS: u32 = sys::loops::CLONES;
 
-/// Our figures beside those of sysbench, mbw, stress-ng and a chase in C.
+/// Our figures beside those of sysbench, mbw, stress-ng, and a chase and round trips in C.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "cargo lab crosscheck",

@@ -7,6 +7,7 @@ use std::process::Command;
 use xtask::process::{command, output, succeed, succeeds};
 
 const CHASE_SOURCE: &str = include_str!("chase.c");
+const EXCHANGE_SOURCE: &str = include_str!("exchange.c");
 
 /// A program that can be started.
 pub(super) struct Ready {
@@ -23,22 +24,16 @@ impl Ready {
             Original::Sysbench(..) => ("sysbench", "sysbench"),
             Original::Mbw(..) | Original::MbwAll(..) => ("mbw", "mbw"),
             Original::StressNgStream(_) => ("stress-ng", "stress-ng"),
-            Original::Chase(..) => ("cc", "gcc"),
+            Original::Chase(..) | Original::Exchange(_) => ("cc", "gcc"),
         };
         ensure!(
             succeeds(command(dir, "sh").args(["-c", &format!("command -v {program}")])),
             "`{program}` is not installed (`apt-get install {package}`)"
         );
-        if matches!(original, Original::Chase(..)) && !chase_program(dir).is_file() {
-            let source = dir.join("chase.c");
-            std::fs::write(&source, CHASE_SOURCE)
-                .with_context(|| format!("write `{}`", source.display()))?;
-            let mut compile = command(dir, "cc");
-            compile
-                .args(["-O2", "-o"])
-                .arg(chase_program(dir))
-                .arg(source);
-            succeed(&mut compile)?;
+        match original {
+            Original::Chase(..) => compile(dir, CHASE, CHASE_SOURCE)?,
+            Original::Exchange(_) => compile(dir, EXCHANGE, EXCHANGE_SOURCE)?,
+            _ => {}
         }
         Ok(Self {
             original,
@@ -97,6 +92,7 @@ impl Ready {
                 stress_ng_figure(&self.said(&mut stress)?, how_many(instances))
             }
             Original::Chase(bytes, loads) => self.chase(bytes, loads, pair),
+            Original::Exchange(protocol) => self.exchange(protocol),
         }
     }
 
@@ -108,12 +104,24 @@ impl Ready {
         for round in 1..=super::ROUNDS {
             let cpu = cpus[usize::try_from(round).unwrap_or(0) % cpus.len()].to_string();
             let seed = (pair * super::ROUNDS + round).to_string();
-            let mut chase = command(&self.dir, chase_program(&self.dir));
+            let mut chase = command(&self.dir, self.dir.join(CHASE));
             chase.args([bytes, loads, &cpu, &seed]);
             let text = self.said(&mut chase)?;
             rounds.push(text.trim().parse().context("read the chase's figure")?);
         }
         stats::quantile::median(&rounds).context("the chase did not run")
+    }
+
+    /// As ours: three rounds, each as long, in sockets made anew.
+    fn exchange(&mut self, protocol: &str) -> anyhow::Result<f64> {
+        let mut rounds = Vec::new();
+        for _ in 1..=super::ROUNDS {
+            let mut exchange = command(&self.dir, self.dir.join(EXCHANGE));
+            exchange.args([protocol, "500"]);
+            let text = self.said(&mut exchange)?;
+            rounds.push(text.trim().parse().context("read the round trips")?);
+        }
+        stats::quantile::median(&rounds).context("no message was exchanged")
     }
 
     fn said(&mut self, command: &mut Command) -> anyhow::Result<String> {
@@ -138,8 +146,22 @@ fn how_many(copies: Copies) -> usize {
     usize::try_from(copies.number()).unwrap_or(usize::MAX)
 }
 
-fn chase_program(dir: &Path) -> PathBuf {
-    dir.join("chase")
+const CHASE: &str = "chase";
+const EXCHANGE: &str = "exchange";
+
+/// Makes a program of ours in C, where that was not done before.
+fn compile(dir: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let (program, source) = (dir.join(name), dir.join(format!("{name}.c")));
+    if program.is_file() {
+        return Ok(());
+    }
+    std::fs::write(&source, text).with_context(|| format!("write `{}`", source.display()))?;
+    let mut compile = command(dir, "cc");
+    compile
+        .args(["-O2", "-pthread", "-o"])
+        .arg(program)
+        .arg(source);
+    succeed(&mut compile)
 }
 
 /// What the program says of its version, or the package manager.

@@ -2,7 +2,7 @@
 
 use super::checks::Copies::{All, Exactly};
 use super::checks::Must::{AtLeast, Nothing, Within};
-use super::checks::Original::{Chase, Mbw, MbwAll, StressNgStream, Sysbench};
+use super::checks::Original::{Chase, Exchange, Mbw, MbwAll, StressNgStream, Sysbench};
 use super::checks::Reported::{
     EventsOverCpuTime, EventsOverTime, EventsPerSecond, Operations, Transferred,
 };
@@ -69,6 +69,21 @@ const fn chase(
         copies: Exactly(1),
         quantity: "ns_per_load",
         original: Chase(bytes, loads),
+        must: Within(0.03),
+    }
+}
+
+const fn exchange(
+    name: &'static str,
+    tests: &'static [&'static str],
+    protocol: &'static str,
+) -> Check {
+    Check {
+        name,
+        tests,
+        copies: Exactly(1),
+        quantity: "ops_per_s",
+        original: Exchange(protocol),
         must: Within(0.03),
     }
 }
@@ -370,6 +385,8 @@ pub(super) const CHECKS: &[Check] = &[
         "536870912",
         "4000000",
     ),
+    exchange("round trips in C, TCP", &["net.local-rr"], "tcp"),
+    exchange("round trips in C, UDP", &["net.local-rr-udp"], "udp"),
 ];
 
 #[cfg(test)]
