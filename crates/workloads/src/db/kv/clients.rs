@@ -44,7 +44,7 @@ impl Clients {
     pub(super) fn new(mut clients: Vec<Client>, clock: Option<Clock>) -> io::Result<Self> {
         if clients.len() > 1 {
             for client in &mut clients {
-                client.wire.line.read_when_told();
+                client.wire.line.read_at_once();
             }
         }
         let several = if let Some(clock) = clock {

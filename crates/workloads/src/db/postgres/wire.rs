@@ -89,8 +89,8 @@ impl Wire {
         self.line.taken(said.body.clone())
     }
 
-    /// Reads until the server is ready for the next statement, also where it has told an error, after which a connection
-    /// may go on; `row` takes each row. A code after which one tries again is no error: it is in what was done.
+    /// Reads until the server is ready for the next statement, also where it has told an error, after which the
+    /// connection may go on; `row` takes each row. A code after which one tries again is no error: it is in what was done.
     #[inline]
     pub(super) fn answer(
         &mut self,

@@ -2,9 +2,8 @@
 //! buffer that messages are taken from.
 //!
 //! Blocking sockets: for transactions a thread per connection, as sysbench works; `db.kv` waits for several at once
-//! ([`Line::read_when_told`]). Nothing is allocated for a statement; a server that says
-//! nothing is not waited for longer than the time-outs, and one that says too much gets no memory for it: how long a
-//! message may be says who reads it.
+//! in one. Nothing is allocated for a statement; a server that says nothing is not waited for longer than the
+//! time-outs, and one that says too much gets no memory for it: how long a message may be says who reads it.
 
 use super::facts::fact;
 use super::tls::{self, Tls};
@@ -47,8 +46,8 @@ pub(in crate::db) struct Line {
     socket: Socket,
     /// How long a single read or write may take.
     patience: Duration,
-    /// Whoever reads knows beforehand that there is something to read.
-    is_told: bool,
+    /// Nothing is waited for before a read.
+    reads_at_once: bool,
     /// What is to be written.
     pub(in crate::db) out: BytesMut,
     read: Vec<u8>,
@@ -120,7 +119,7 @@ impl Line {
         Self {
             socket,
             patience: CONNECT_MAX,
-            is_told: false,
+            reads_at_once: false,
             out: BytesMut::with_capacity(4096),
             read: vec![0; READ_BYTES],
             let_in_by: None,
@@ -182,9 +181,10 @@ impl Line {
         }
     }
 
-    /// From now on it is read only when [`Self::socket`] was told to have something, or [`Self::holds_more`].
-    pub(in crate::db) fn read_when_told(&mut self) {
-        self.is_told = true;
+    /// From now on a read of a Unix socket waits by itself: where whoever reads knows that there is something
+    /// ([`Self::socket`], [`Self::holds_more`]), and where the second wake ([`read_unix`]) costs less than poll(2).
+    pub(in crate::db) const fn read_at_once(&mut self) {
+        self.reads_at_once = true;
     }
 
     /// Whether more was decrypted than was read, of which the socket says nothing.
@@ -298,7 +298,7 @@ impl Line {
         let read = loop {
             let read = match &mut self.socket {
                 Socket::Tcp(socket) => socket.read(room),
-                Socket::Unix(socket) if self.is_told => socket.read(room),
+                Socket::Unix(socket) if self.reads_at_once => socket.read(room),
                 Socket::Unix(socket) => read_unix(socket, room, self.patience),
                 Socket::Tls(tls) => match tls.read(room)? {
                     Some(read) => break read,
