@@ -90,7 +90,8 @@ impl Wire {
     }
 
     /// Reads until the server is ready for the next statement, also where it has told an error, after which the
-    /// connection may go on; `row` takes each row. A code after which one tries again is no error: it is in what was done.
+    /// connection may go on; `row` takes each row. A code after which one tries again is no error: it is in what was
+    /// done.
     #[inline]
     pub(super) fn answer(
         &mut self,
