@@ -9,7 +9,7 @@ use super::{Garbage, error};
 use crate::db::address::Address;
 use crate::db::engines::Engine;
 use crate::db::server::line::Line;
-use crate::db::server::trouble::Trouble;
+use crate::db::server::trouble::{Trouble, shown};
 use crate::db::server::trust::TlsTrouble;
 use bytes::BufMut;
 use engine::secret::Secret;
@@ -176,8 +176,7 @@ fn is_by_socket(way: &str) -> bool {
 
 fn unknown(way: &str) -> Trouble {
     // The name of a way comes from the server.
-    let way: String = way.chars().filter(|c| !c.is_control()).take(200).collect();
-    Trouble::Login(Engine::Mysql, way)
+    Trouble::Login(Engine::Mysql, shown(way.as_bytes()))
 }
 
 /// What shows a server that we know the password; nothing where there is none, and `None` for a way that is not known.

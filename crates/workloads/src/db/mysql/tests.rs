@@ -256,6 +256,9 @@ fn a_server_may_want_another_way_than_it_proposed() {
         None,
     );
     assert!(matches!(done, Err(Trouble::Login(_, way)) if way == "mysql_old_password"));
+    // What stood apart in a name stays so, and nothing of it moves a cursor.
+    let (done, _) = at(&[greeting("mysql_native_password"), wish("a\x1bb")], None);
+    assert!(matches!(done, Err(Trouble::Login(_, way)) if way == "a b"));
 }
 
 #[test]
