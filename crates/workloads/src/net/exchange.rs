@@ -345,7 +345,8 @@ mod tests {
 
         let [client, server] = streams();
         let (_, done, ()) = asked((Link::Tcp(client), SHORT), 1, 1, move || {
-            server.shutdown(std::net::Shutdown::Write).unwrap();
+            // Whoever asked may have gone already.
+            let _ = server.shutdown(std::net::Shutdown::Write);
         });
         assert_eq!(done.unwrap_err().kind(), ErrorKind::UnexpectedEof);
     }
