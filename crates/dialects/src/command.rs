@@ -122,8 +122,6 @@ fn is_passes(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::host::Fact;
-    use model::named::{Named, NamedKind};
     use model::plan::Duel;
 
     fn plan(passes: Option<u32>, what: &[&str]) -> Plan {
@@ -171,16 +169,7 @@ mod tests {
 
     fn on_server(duel: Option<&str>, path: &str) -> Plan {
         let mut plan = plan(None, &[]);
-        plan.named.push(Named {
-            path: path.to_owned(),
-            kind: NamedKind::Server,
-            stands_in: true,
-            writes: true,
-            size: Fact::Missing(String::new()),
-            devices: Fact::Missing(String::new()),
-            serial: Fact::Missing(String::new()),
-            server: Vec::new(),
-        });
+        plan.named.push(testkit::server(path));
         plan.duel = duel.map(|side| Duel {
             id: "d".to_owned(),
             side: side.to_owned(),

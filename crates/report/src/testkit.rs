@@ -6,7 +6,7 @@ use crate::page::run::Detail;
 use crate::style::Style;
 use crate::view::RunView;
 use ::testkit::START;
-pub(crate) use ::testkit::origin;
+pub(crate) use ::testkit::{origin, server};
 use model::comparison::{
     Both, CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, Inside,
     MarginSource, MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scatter, ScatterSource,

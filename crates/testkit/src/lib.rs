@@ -4,6 +4,7 @@
 //! on this crate.
 
 use model::host::{Fact, HostFacts};
+use model::named::{Named, NamedKind};
 use model::noise::Noise;
 use model::origin::Origin;
 use model::params::Params;
@@ -44,6 +45,20 @@ pub fn run(cases: Vec<PlannedCase>) -> Run {
         plan: plan(cases),
         host: HostFacts::default(),
         rounds: Vec::new(),
+    }
+}
+
+/// A database server at this address on which tests work, of which nothing is known.
+pub fn server(address: &str) -> Named {
+    Named {
+        path: address.to_owned(),
+        kind: NamedKind::Server,
+        stands_in: true,
+        writes: true,
+        size: Fact::default(),
+        devices: Fact::default(),
+        serial: Fact::default(),
+        server: Vec::new(),
     }
 }
 

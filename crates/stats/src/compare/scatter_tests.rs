@@ -7,7 +7,6 @@ use crate::visits::Visits;
 use crate::yuen;
 use model::comparison::{Inside, MetricComparison, ScatterSource, Verdict};
 use model::host::Fact;
-use model::named::{Named, NamedKind};
 use model::record::Run;
 use model::spec::Nature;
 
@@ -139,16 +138,8 @@ fn earlier_runs_of_the_machine_say_more_than_what_is_shipped_and_strangers_say_n
 fn earlier_runs_on_another_database_server_say_nothing_of_this_one() {
     let on = |mut run: Run, server: &str| {
         run.plan.cases[0].nature = Nature::Database;
-        run.plan.named = vec![Named {
-            path: format!("postgres://bob@{server}:5432/shop"),
-            kind: NamedKind::Server,
-            stands_in: true,
-            writes: true,
-            size: Fact::default(),
-            devices: Fact::default(),
-            serial: Fact::default(),
-            server: Vec::new(),
-        }];
+        let address = format!("postgres://bob@{server}:5432/shop");
+        run.plan.named = vec![testkit::server(&address)];
         run
     };
     let source = |server: &str| {

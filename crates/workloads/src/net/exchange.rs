@@ -247,7 +247,9 @@ mod tests {
         std::thread::scope(|scope| {
             let other = scope.spawn(other);
             let done = (0..times).try_for_each(|_| asker.exchange());
-            asker.end().unwrap();
+            let ended = asker.end();
+            // The other end may have gone where it did not answer.
+            assert!(done.is_err() || ended.is_ok(), "{ended:?}");
             (asker, done, other.join().unwrap())
         })
     }
@@ -345,8 +347,7 @@ mod tests {
 
         let [client, server] = streams();
         let (_, done, ()) = asked((Link::Tcp(client), SHORT), 1, 1, move || {
-            // Whoever asked may have gone already.
-            let _ = server.shutdown(std::net::Shutdown::Write);
+            server.shutdown(std::net::Shutdown::Write).unwrap();
         });
         assert_eq!(done.unwrap_err().kind(), ErrorKind::UnexpectedEof);
     }

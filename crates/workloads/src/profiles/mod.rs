@@ -384,6 +384,27 @@ mod tests {
     }
 
     #[test]
+    fn the_articles_have_their_tables() {
+        let plans = ["article-1", "article-2", "article-3", "article-4"]
+            .map(|name| planned(name, &[], &host(2, None, 1)));
+        assert!(plans.iter().all(|plan| plan.dropped.is_empty()));
+        let [vps, cores, jobs, kernel] = &plans;
+        // UnixBench by copies, and a disk as each article asked for it.
+        assert_eq!(copies_of(vps, "os.context"), [1, 2]);
+        assert_eq!(copies_of(vps, "storage.randread-4k-qd32"), [1]);
+        assert_eq!(copies_of(cores, "os.context"), [1, 2, 4]);
+        assert_eq!(copies_of(cores, "storage.write-1m"), [1]);
+        assert_eq!(copies_of(jobs, "storage.randwrite-4k"), [64]);
+        assert_eq!(copies_of(jobs, "storage.randwrite-32m"), [16]);
+        // bonnie++ and mbw are alone; the rest is by clients or threads.
+        assert_eq!(copies_of(kernel, "fs.bonnie"), [1]);
+        assert_eq!(copies_of(kernel, "fs.dbench"), [1, 2, 4, 8, 16]);
+        let threads = [1, 2, 4, 8, 16, 32, 64, 128];
+        assert_eq!(copies_of(kernel, "os.threads"), threads);
+        assert_eq!(copies_of(kernel, "db.oltp-read-write"), [1, 2, 4, 8, 16]);
+    }
+
+    #[test]
     fn the_network_stack_of_the_machine_alone_takes_a_minute() {
         for cpus in [1, 2, 96] {
             let plan = planned("net-local", &[], &host(cpus, None, 1));

@@ -504,11 +504,6 @@ static TESTS: &[TestDef] = &[
         &[("rw", "randrw"), ("iodepth", "64"), ("bs", "1M")],
     ),
     TestDef::new(
-        "storage.mixed-8k",
-        "random reads and writes of 8 KiB, half and half, 8 at a time",
-        &[("rw", "randrw"), ("iodepth", "8"), ("bs", "8k")],
-    ),
-    TestDef::new(
         "storage.read-32m",
         "sequential reads of 32 MiB, one at a time",
         &[("rw", "read"), ("bs", "32M")],

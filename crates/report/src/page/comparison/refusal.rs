@@ -397,8 +397,6 @@ mod tests {
     use super::*;
     use crate::comparison::Party;
     use crate::testkit;
-    use model::host::Fact;
-    use model::named::{Named, NamedKind};
     use model::spec::Nature;
 
     fn case(text: &str) -> CaseId {
@@ -449,16 +447,10 @@ mod tests {
         let planned = on_server.plan.cases.iter_mut();
         planned.for_each(|case| case.nature = Nature::Database);
         let mut other = on_server.clone();
-        on_server.plan.named.push(Named {
-            path: "mysql://bob@h/a".to_owned(),
-            kind: NamedKind::Server,
-            stands_in: true,
-            writes: true,
-            size: Fact::default(),
-            devices: Fact::default(),
-            serial: Fact::default(),
-            server: Vec::new(),
-        });
+        on_server
+            .plan
+            .named
+            .push(testkit::server("mysql://bob@h/a"));
         let remedy = |other: &Run| {
             let (base, other) = (Party::one(&on_server), Party::one(other));
             let sides = Sides {

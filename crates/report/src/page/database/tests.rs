@@ -9,7 +9,7 @@ use crate::testkit::{self, Quantity};
 use crate::view::view;
 use model::headline::{Headline, Topic};
 use model::host::Fact;
-use model::named::{Named, NamedKind, ServerFact};
+use model::named::{Named, ServerFact};
 use model::params::ParamValue;
 use model::record::Run;
 use model::spec::{Better, Nature};
@@ -247,14 +247,8 @@ fn on_server(run: &mut Run, version: &str, fsync: &str) {
         source: String::new(),
     };
     run.plan.named.push(Named {
-        path: "mysql://bob@10.0.0.7/bench".to_owned(),
-        kind: NamedKind::Server,
-        stands_in: true,
-        writes: true,
-        size: Fact::default(),
-        devices: Fact::default(),
-        serial: Fact::default(),
         server: vec![fact(ServerFact::VERSION, version), fact("fsync", fsync)],
+        ..testkit::server("mysql://bob@10.0.0.7/bench")
     });
 }
 

@@ -19,9 +19,9 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
-use sys::keep_alive::keep_alive;
 use sys::names::addresses;
 use sys::ready::is_readable_within;
+use sys::socket::keep_alive;
 
 /// Being let in may take this long.
 pub(in crate::db) const CONNECT_MAX: Duration = Duration::from_secs(10);

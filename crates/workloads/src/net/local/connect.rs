@@ -95,7 +95,7 @@ impl Workload for LocalConnect {
 /// The listener such that its accepts, and reads of what it accepted, end after a while, and that what it accepted is
 /// closed by a reset: accepted sockets take both over from it.
 fn with_options(listener: TcpListener) -> io::Result<TcpListener> {
-    sys::linger::reset_at_close(listener.as_fd())?;
+    sys::socket::reset_at_close(listener.as_fd())?;
     // A listener has the same time-out as other sockets; std has no name for it.
     let socket = TcpStream::from(OwnedFd::from(listener));
     socket.set_read_timeout(Some(LOOK))?;

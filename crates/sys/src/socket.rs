@@ -1,0 +1,115 @@
+//! Options of TCP sockets that std does not set.
+#![expect(unsafe_code, reason = "std has no setsockopt")]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Seconds without a word after which the kernel asks the other end. Translators of clouds forget after 240 s (Azure's)
+/// or 350 s (AWS's).
+const IDLE_S: libc::c_int = 60;
+
+/// Seconds between two questions that are not answered; so many of them end the connection.
+const EVERY_S: libc::c_int = 10;
+const QUESTIONS: libc::c_int = 6;
+
+/// What keeps a connection alive. Source: socket(7), tcp(7).
+const ALIVE: [(libc::c_int, libc::c_int, libc::c_int); 4] = [
+    (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
+    (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, IDLE_S),
+    (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, EVERY_S),
+    (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, QUESTIONS),
+];
+
+/// From now on the kernel asks the other end of this TCP connection where nothing is said for long: what translates
+/// addresses between two networks forgets such a connection, and tells neither end.
+pub fn keep_alive(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let mut all = ALIVE.iter();
+    all.try_for_each(|(level, name, value)| set(socket, (*level, *name), value))
+}
+
+/// From now on closing this socket of TCP is a reset (RST), which takes the other side's half of the connection away
+/// and leaves nothing in `TIME_WAIT`; what was not sent yet is lost. Sockets that are accepted from it take this over.
+/// Source: socket(7), `SO_LINGER`; that it is taken over is Linux' way.
+pub fn reset_at_close(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let linger = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
+    set(socket, (libc::SOL_SOCKET, libc::SO_LINGER), &linger)
+}
+
+/// Sets an option, whose value the kernel knows as a plain type of C.
+fn set<T: Copy>(
+    socket: BorrowedFd<'_>,
+    (level, name): (libc::c_int, libc::c_int),
+    value: &T,
+) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    // SAFETY: `value` is valid to read for its length.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const *value).cast(),
+            length,
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn the_kernel_asks_whoever_says_nothing() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        keep_alive(socket.as_fd()).unwrap();
+        for (level, name, expected) in ALIVE {
+            let mut value: libc::c_int = -1;
+            let mut length = libc::socklen_t::try_from(size_of_val(&value)).unwrap();
+            // SAFETY: `value` has room for `length` bytes.
+            let done = unsafe {
+                libc::getsockopt(
+                    socket.as_raw_fd(),
+                    level,
+                    name,
+                    (&raw mut value).cast(),
+                    &raw mut length,
+                )
+            };
+            assert_eq!((done, value), (0, expected));
+        }
+        let (other, _end) = UnixStream::pair().unwrap();
+        assert!(keep_alive(other.as_fd()).is_err(), "it is no TCP");
+    }
+
+    #[test]
+    fn what_is_accepted_ends_by_a_reset_too() {
+        for resets in [false, true] {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            if resets {
+                reset_at_close(listener.as_fd()).unwrap();
+            }
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            drop(listener.accept().unwrap());
+            let end = client.read(&mut [0]).map_err(|error| error.kind());
+            let expected = if resets {
+                Err(io::ErrorKind::ConnectionReset)
+            } else {
+                Ok(0)
+            };
+            assert_eq!(end, expected);
+        }
+    }
+}
