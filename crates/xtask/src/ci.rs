@@ -131,7 +131,20 @@ fn tests(root: &Path) -> anyhow::Result<Ended> {
         if !corpus {
             arguments.extend(["-E", "not test(/corpus::/)"]);
         }
-        return pass(root, &arguments);
+        pass(root, &arguments)?;
+        let path = target_dir(root).join("nextest/default/junit.xml");
+        let report = std::fs::read_to_string(&path)
+            .with_context(|| format!("read what the tests said: `{}`", path.display()))?;
+        let skipped = skipped(&report);
+        return Ok(if skipped.is_empty() {
+            Ended::Passed
+        } else {
+            Ended::PassedBut(format!(
+                "{} said that they, or a part of them, were skipped:\n{}",
+                skipped.len(),
+                skipped.join("\n")
+            ))
+        });
     }
     say!("cargo-nextest is missing, so `cargo test` runs; `{INSTALL_NEXTEST}` installs it");
     let mut arguments = vec!["test", "--locked", "--workspace", "--no-fail-fast"];
@@ -142,6 +155,23 @@ fn tests(root: &Path) -> anyhow::Result<Ended> {
         }
     }
     pass(root, &arguments)
+}
+
+/// Each test that says that it did nothing, by its name and with its words: of the report that nextest writes in
+/// `JUnit`'s format.
+fn skipped(report: &str) -> Vec<String> {
+    let mut test = "";
+    let mut found = Vec::new();
+    for line in report.lines() {
+        if let Some((_, rest)) = line.split_once("<testcase name=\"") {
+            test = rest.split('"').next().unwrap_or("");
+        }
+        let said = line.rsplit('>').next().unwrap_or(line);
+        if said.starts_with("skipped") {
+            found.push(format!("    {test}: {said}"));
+        }
+    }
+    found
 }
 
 /// Licences, sources and duplicates of dependencies. Advisories need a list from the network, so they are not part of
@@ -181,4 +211,34 @@ fn is_root() -> anyhow::Result<bool> {
     // A process's own directory belongs to its effective user.
     let metadata = std::fs::metadata("/proc/self").context("read `/proc/self`")?;
     Ok(metadata.uid() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_that_were_skipped_are_named() {
+        let report = r#"
+        <testcase name="redis::rates" classname="kurabe::it" time="0.1">
+            <system-out>running 1 test</system-out>
+            <system-err>skipped: redis::rates: no Redis
+</system-err>
+        </testcase>
+        <testcase name="fio::names" classname="kurabe::it" time="0.1">
+            <system-err>first
+skipped beside fio: it is not installed
+</system-err>
+        </testcase>
+        <testcase name="quick" classname="kurabe::it" time="0.1">
+            <system-err>nothing was skipped</system-err>
+        </testcase>"#;
+        assert_eq!(
+            skipped(report),
+            [
+                "    redis::rates: skipped: redis::rates: no Redis",
+                "    fio::names: skipped beside fio: it is not installed"
+            ]
+        );
+    }
 }

@@ -20,6 +20,7 @@ mod file_loads;
 mod files;
 mod fio;
 mod foreign;
+mod given_servers;
 mod grounds;
 mod helps;
 mod imports;

@@ -25,6 +25,8 @@ use stats::scaling::{EVENT_MEAN, EVENT_P95};
 /// What one asks a database for first: committed transactions a second.
 const TPS: &str = "tps";
 
+const QPS: &str = "qps";
+
 const DEVIATION: &str = "lat_ns_stddev";
 const EVENT_P99: &str = "lat_ns_p99";
 const RETRIES: &str = "retries_per_transaction";
@@ -66,7 +68,8 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     let mut parts: Vec<Block> = Vec::new();
     for cases in &all {
         let test = &cases[0].id.test;
-        let forms = [true, false].map(|wide| vec![Block::Table(table(view, cases, wide, lang))]);
+        let forms = [Form::Wide, Form::Narrow, Form::Narrowest]
+            .map(|form| vec![Block::Table(table(view, cases, form, lang))]);
         let scaling = view.scaling.iter().find(|one| one.test == *test);
         let said = scaling.map_or_else(Vec::new, |one| scaling::in_short(one, lang));
         parts.push(Block::Section(
@@ -105,8 +108,19 @@ fn legend(view: &RunView<'_>, all: &[Vec<&PlannedCase>], lang: Lang) -> String {
     said
 }
 
+/// How much of a run's table there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The mean's interval by its ends.
+    Wide,
+    /// As half of its width.
+    Narrow,
+    /// And without the rate of statements, which is the rate of transactions times their number in one.
+    Narrowest,
+}
+
 /// The table of a test. Its times have one unit, which stands above the mean.
-fn table(view: &RunView<'_>, cases: &[&PlannedCase], wide: bool, lang: Lang) -> Table {
+fn table(view: &RunView<'_>, cases: &[&PlannedCase], form: Form, lang: Lang) -> Table {
     let find = |case: &CaseId, quantity: &str| view.metric(case, quantity);
     let largest = cases.iter().filter_map(|case| find(&case.id, EVENT_MEAN));
     let largest = largest.filter_map(|metric| median(&metric.rounds));
@@ -116,13 +130,15 @@ fn table(view: &RunView<'_>, cases: &[&PlannedCase], wide: bool, lang: Lang) -> 
         let cells: Vec<String> = cases.iter().map(|case| cell(case)).collect();
         (head, cells)
     };
-    let figure = |quantity: &'static str| {
-        let times = &times;
+    let in_scale = |quantity: &'static str, scale: &Scale| {
+        let scale = scale.clone();
         move |case: &PlannedCase| {
             let metric = find(&case.id, quantity);
-            metric.map_or_else(|| NONE.to_owned(), |metric| value_in(metric, times))
+            metric.map_or_else(|| NONE.to_owned(), |metric| value_in(metric, &scale))
         }
     };
+    let figure = |quantity| in_scale(quantity, &times);
+    let rate = |quantity| in_scale(quantity, &plain);
     let half = |metric: Option<&MetricSummary>| {
         let estimate = metric.and_then(|metric| metric.estimate.as_ref());
         estimate
@@ -135,7 +151,7 @@ fn table(view: &RunView<'_>, cases: &[&PlannedCase], wide: bool, lang: Lang) -> 
         let ends = estimate.and_then(|estimate| times.estimate(&estimate).1);
         number::range(ends.as_ref())
     };
-    let of_mean = if wide {
+    let of_mean = if form == Form::Wide {
         let head = lang.pick("95 % interval", "95 % 信頼区間").to_owned();
         column(head, &interval)
     } else {
@@ -143,11 +159,9 @@ fn table(view: &RunView<'_>, cases: &[&PlannedCase], wide: bool, lang: Lang) -> 
     };
     let mut all = vec![
         column(connections(lang), &|case| case.id.copies.to_string()),
-        column(TPS.to_owned(), &|case| {
-            let metric = find(&case.id, TPS);
-            metric.map_or_else(|| NONE.to_owned(), |metric| value_in(metric, &plain))
-        }),
+        column(TPS.to_owned(), &rate(TPS)),
         column("+-".to_owned(), &|case| half(find(&case.id, TPS))),
+        column(QPS.to_owned(), &rate(QPS)),
         column(format!("{mean} {}", times.unit), &figure(EVENT_MEAN)),
         of_mean,
         column(
@@ -162,6 +176,9 @@ fn table(view: &RunView<'_>, cases: &[&PlannedCase], wide: bool, lang: Lang) -> 
             share.map_or_else(|| NONE.to_owned(), number::percent)
         }),
     ];
+    if form == Form::Narrowest {
+        all.retain(|(head, _)| head != QPS);
+    }
     // Columns in which nothing stands are left out.
     all.retain(|(_, cells)| cells.iter().any(|cell| cell != NONE));
     let row = |i: usize| {
@@ -175,7 +192,7 @@ fn table(view: &RunView<'_>, cases: &[&PlannedCase], wide: bool, lang: Lang) -> 
 }
 
 fn connections(lang: Lang) -> String {
-    lang.pick("connections", "接続数").to_owned()
+    lang.pick("clients", "接続数").to_owned()
 }
 
 fn heading(lang: Lang) -> &'static str {

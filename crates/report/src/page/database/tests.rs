@@ -16,6 +16,7 @@ use model::spec::{Better, Nature};
 use model::units::Unit;
 
 const TPS: Quantity = Quantity("tps", Unit::OpsPerSecond, Better::Higher);
+const QPS: Quantity = Quantity("qps", Unit::OpsPerSecond, Better::Higher);
 const RETRIES: Quantity = Quantity("retries_per_transaction", Unit::Number, Better::Lower);
 
 const fn time(quantity: &'static str) -> Quantity {
@@ -28,7 +29,7 @@ pub(crate) fn run(tests: &[&str], copies: &[u32], ms: f64) -> Run {
     run.host.limits.cpus_allowed = Fact::Known(2);
     run.host.cpu.online = Fact::Known(2);
     let times = ["lat_ns_mean", "lat_ns_stddev", "lat_ns_p95", "lat_ns_p99"].map(time);
-    let quantities = [&[TPS][..], &times, &[RETRIES]].concat();
+    let quantities = [&[TPS, QPS][..], &times, &[RETRIES]].concat();
     for test in tests {
         for &copies in copies {
             let case = testkit::add_case(&mut run, test, copies, "off", &quantities);
@@ -38,6 +39,7 @@ pub(crate) fn run(tests: &[&str], copies: &[u32], ms: f64) -> Run {
                 let mean = ms * 1e6 * n.max(2.0) / 2.0 * level;
                 let values = [
                     ("tps", n * 1e9 / mean),
+                    ("qps", 20.0 * n * 1e9 / mean),
                     ("lat_ns_mean", mean),
                     ("lat_ns_stddev", mean / 3.0),
                     ("lat_ns_p95", 2.0 * mean),
@@ -100,7 +102,7 @@ fn several_tests_have_a_table_each_and_nothing_is_said_of_each_of_them() {
             color: false,
         };
         let page = text(&page(&view(&run), detail, Lang::En), style);
-        assert_eq!(page.matches(" connections ").count(), 2, "{page}");
+        assert_eq!(page.matches(" clients ").count(), 2, "{page}");
         assert!(
             page.matches("Universal Scalability Law").count() <= 1,
             "{page}"

@@ -37,7 +37,9 @@ pub(super) fn settings(link: &mut dyn Link) -> Result<Vec<ServerFact>, Trouble> 
     let names = [&SETTINGS.concat()[..], &KEPT].concat();
     let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     let rows = link.ask(&format!(
-        "SELECT name, coalesce(current_setting(name, true), ''), source FROM pg_settings WHERE name IN ({})",
+        "SELECT name, coalesce(current_setting(name, true), ''), \
+         CASE WHEN pending_restart THEN source || ', another value waits for a restart' ELSE source END \
+         FROM pg_settings WHERE name IN ({})",
         list.join(", ")
     ))?;
     let own = value(link.ask("SELECT current_setting('server_version')")?).unwrap_or_default();
@@ -54,11 +56,15 @@ pub(super) fn settings(link: &mut dyn Link) -> Result<Vec<ServerFact>, Trouble> 
 /// Asks the server, and looks at our tables.
 pub(super) fn ask(link: &mut dyn Link, tables: &[String]) -> Result<Vec<String>, Trouble> {
     let settings = settings(link)?;
+    let names: Vec<String> = tables
+        .iter()
+        .map(|name| format!("'{name}'::regclass"))
+        .collect();
     let logged = link.ask(&format!(
-        "SELECT relpersistence FROM pg_class WHERE oid = '{}'::regclass",
-        tables.first().map_or("", |first| first)
+        "SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN ({})",
+        names.join(", ")
     ))?;
-    let is_logged = value(logged).as_deref() == Some("p");
+    let is_logged = value(logged).as_deref() == Some("t");
     let bytes = link.bytes(tables)?;
     let cache = value(link.ask("SELECT pg_size_bytes(current_setting('shared_buffers'))")?);
     let mut notes = vec![described(&settings)];

@@ -140,8 +140,11 @@ impl Driver for Postgres {
     ) -> Result<Self, Trouble> {
         let (mut wire, _) = login::log_in(address, secret)?;
         wire.line.wait_at_most(STATEMENT_MAX).map_err(Trouble::Io)?;
-        // A statement is answered about as soon as the server has taken it: measured, docs/method/database.md.
-        wire.line.read_at_once();
+        // A row by its number is answered about as soon as the server has taken the statement: measured,
+        // docs/method/database.md.
+        if !mix.explicit && !mix.writes() {
+            wire.line.read_at_once();
+        }
         let mut names = Vec::new();
         for table in 0..tables {
             for kind in Kind::ALL {
