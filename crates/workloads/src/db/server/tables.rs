@@ -271,7 +271,7 @@ enum Look {
     Values,
 }
 
-/// Whether tables have to be made anew, and why; `holds` looks at them. Large ones are not read in whole before a round.
+/// Whether tables have to be made anew, and why; `holds` looks at them. Large ones are not read in whole for that.
 fn why_anew(
     standing: Standing,
     is_small: bool,
