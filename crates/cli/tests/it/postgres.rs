@@ -6,7 +6,7 @@ use crate::bed::{Bed, eventually, program};
 use crate::password::{
     PASSWORD, is_seen_with_a_worker, kept_nowhere, readable, refused_when_typed, shows,
 };
-use crate::servers::{free_port, is_root, user};
+use crate::servers::{free_port, is_root, takes_no_memory, tells_server_cpu, user};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -269,6 +269,10 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
             !title.contains("WAL") && !title.contains("synchronous"),
             "{title}"
         );
+        // pgbench's rows are chosen in one way.
+        let rows = ": special rows";
+        assert_eq!(title.contains(rows), !title.contains("TPC-B"), "{title}");
+        assert!(title.contains(", durable as the server is set"), "{title}");
         assert_eq!(case["on_disk"], false, "{title}");
         assert_eq!(
             case["implementation"],
@@ -276,6 +280,12 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
             "{title}: it is not this program's SQLite"
         );
     }
+    takes_no_memory(&bed);
+    let metrics = page["metrics"].as_array().unwrap().iter();
+    let cpu = metrics.filter(|metric| metric["quantity"] == "server_cpu_ns_per_op");
+    let used = cpu.map(|metric| metric["estimate"].as_f64().unwrap());
+    let used: Vec<f64> = used.filter(|used| *used > 0.0).collect();
+    assert_eq!(used.len(), 9, "all but the search for a rate: {used:?}");
     assert_eq!(plan["named"][0]["path"], url.as_str());
     assert_eq!(plan["named"][0]["kind"], "server");
     for words in ["PostgreSQL 1", "fsync on", "no disturbance"] {
@@ -319,6 +329,19 @@ fn a_test_that_is_called_by_a_word_of_sqlite_is_none_of_a_server() {
     let done = bed.run(&["run", "oltp", "--copies", "1,4", "--dry-run", "--json"]);
     let plan: serde_json::Value = serde_json::from_str(&done.code(0).out).unwrap();
     assert!(!plan.to_string().contains("db.update-index@16"), "{plan}");
+    // The choice of rows, whichever it is, is in the title on every server.
+    let uniform = [
+        "--set",
+        "db.point-select.rows=uniform",
+        "--dry-run",
+        "--json",
+    ];
+    for url in [url, "mysql://bob@127.0.0.1:1/shop"] {
+        let run = ["run", "db.point-select", "--db", url];
+        bed.run(&[&run[..], &uniform].concat())
+            .code(0)
+            .out_has(&["sysbench OLTP point-select: uniform rows, durable"]);
+    }
 }
 
 #[test]
@@ -334,6 +357,7 @@ fn what_is_not_durable_is_said() {
             "fsync off (command line)",
             "durability is off: fsync is off",
             "synchronous_commit is off",
+            "the tables were made anew before each round that found them changed",
         ]);
 }
 
@@ -495,8 +519,9 @@ fn a_password_is_shown_nowhere() {
         .unwrap();
     assert!(done.status.success(), "{done:?}");
     std::fs::write(&pass, format!("{with}\n")).unwrap();
-    let by_file = short("db.point-select", &["--db-file", "pass"]);
-    bed.run(&by_file).code(0);
+    let by_file = short("db.point-select", &["--db-file", "pass", "--json"]);
+    // Over loopback the server's processes are told as well.
+    tells_server_cpu(&bed.run(&by_file).code(0).out);
     readable(&pass, 0o640);
     bed.run(&by_file)
         .code(2)

@@ -1,8 +1,10 @@
 //! Duels of two PostgreSQL servers of the test's own, or of one and SQLite.
 
 use crate::bed::{Bed, eventually, signal};
+use crate::mariadb;
 use crate::password::PASSWORD;
 use crate::postgres::Server;
+use crate::servers::exported;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
@@ -12,11 +14,6 @@ fn short<'a>(a: &'a str, b: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args.extend(["--set", "db.*.table_size=1000", "--set", "db.*.time=500ms"]);
     args.extend(more);
     args
-}
-
-fn exported(bed: &Bed, run: &str) -> Value {
-    let text = bed.run(&["export", run]).code(0).out;
-    serde_json::from_str::<Value>(&text).unwrap()["run"].take()
 }
 
 /// How many tables of ours a server holds.
@@ -86,6 +83,45 @@ fn a_server_is_compared_with_sqlite() {
     bed.run(&args)
         .code(3)
         .err_has(&["`synchronous` is SQLite's"]);
+}
+
+#[test]
+fn a_mariadb_is_compared_with_a_postgresql() {
+    const TEST: &str = "a_mariadb_is_compared_with_a_postgresql";
+    let (Some(a), Some(b)) = (
+        mariadb::Server::start(TEST, &["--innodb-flush-log-at-trx-commit=2"]),
+        Server::start(TEST, &["jit=off"]),
+    ) else {
+        return;
+    };
+    let bed = Bed::new();
+    let urls = [a.socket("root", "shop"), b.socket("shop")];
+    let sides = urls.each_ref().map(|url| format!("db={url}"));
+    let more = ["--passes", "2", "--label", "d", "--json"];
+    let done = bed.run(&short(&sides[0], &sides[1], &more)).code(0);
+    let document: Value = serde_json::from_str(&done.out).unwrap();
+    let others = &document["others"][0];
+    assert_eq!(others["paired"], true);
+    let metrics = others["metrics"].as_array().unwrap();
+    let tps = metrics
+        .iter()
+        .find(|metric| metric["id"] == "db.oltp-read-write@1:tps");
+    assert_eq!(tps.unwrap()["n"]["base"], 2, "{others}");
+    let runs = ["d-a", "d-b"].map(|run| exported(&bed, run));
+    for (run, url) in runs.iter().zip(&urls) {
+        assert_eq!(run["plan"]["named"][0]["path"], url.as_str());
+        assert_eq!(run["rounds"].as_array().unwrap().len(), 2);
+    }
+    // What each server said of itself was asked while the other one had nothing to do, or had not begun.
+    let [maria, postgres] = &runs;
+    assert!(told(maria, "version").0.starts_with("MariaDB 10."));
+    assert_eq!(told(maria, "innodb_flush_log_at_trx_commit").0, "2");
+    assert!(told(postgres, "version").0.starts_with("PostgreSQL 1"));
+    assert_eq!(told(postgres, "jit").0, "off");
+    assert_eq!(
+        (a.tables_of_ours().as_str(), tables(&b).as_str()),
+        ("", "0")
+    );
 }
 
 #[test]

@@ -17,15 +17,22 @@ pub(crate) struct Server {
     dir: TempDir,
     child: Child,
     port: u16,
+    settings: Vec<String>,
+}
+
+const BIN: &str = "/usr/bin/redis-server";
+
+/// The user and the group that it runs as where root tests it.
+fn runs_as() -> Option<(u32, u32)> {
+    user("redis").or_else(|| user("nobody"))
 }
 
 impl Server {
     /// Starts one with these further settings; `None`, with a word, where none is installed.
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub(crate) fn start(test: &str, settings: &[&str]) -> Option<Self> {
-        let bin = Path::new("/usr/bin/redis-server");
-        let (true, Some((uid, gid))) = (bin.is_file(), user("redis").or_else(|| user("nobody")))
-        else {
+        let bin = Path::new(BIN);
+        let (true, Some((uid, gid))) = (bin.is_file(), runs_as()) else {
             eprintln!("skipped: {test}: no Redis");
             return None;
         };
@@ -33,36 +40,69 @@ impl Server {
             .prefix("kredis")
             .tempdir_in("/tmp")
             .unwrap();
-        let mut command = if is_root() {
+        if is_root() {
             chown(dir.path(), Some(uid), Some(gid)).unwrap();
+        }
+        let port = free_port();
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        let child = Self::process(dir.path(), port, &settings);
+        let server = Self {
+            dir,
+            child,
+            port,
+            settings,
+        };
+        server.awaited();
+        Some(server)
+    }
+
+    /// Its process, which listens a moment later.
+    fn process(dir: &Path, port: u16, settings: &[String]) -> Child {
+        let (uid, gid) = runs_as().unwrap();
+        assert_ne!(uid, 0);
+        let mut command = if is_root() {
             let mut command = program("setpriv");
             let ids = [format!("--reuid={uid}"), format!("--regid={gid}")];
-            command.args(ids).args(["--clear-groups", "--"]).arg(bin);
+            command.args(ids).args(["--clear-groups", "--"]).arg(BIN);
             command
         } else {
-            program(&bin.to_string_lossy())
+            program(BIN)
         };
-        assert_ne!(uid, 0);
-        let port = free_port();
-        let socket = dir.path().join("s");
         command
-            .current_dir(dir.path())
+            .current_dir(dir)
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--unixsocketperm", "777", "--save", "", "--daemonize", "no"])
             .arg("--unixsocket")
-            .arg(&socket)
+            .arg(dir.join("s"))
             .arg("--dir")
-            .arg(dir.path())
+            .arg(dir)
             .args(settings)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let child = command.spawn().unwrap();
-        let server = Self { dir, child, port };
+        command.spawn().unwrap()
+    }
+
+    fn awaited(&self) {
         eventually(20, || {
-            std::os::unix::net::UnixStream::connect(&socket).is_ok()
+            std::os::unix::net::UnixStream::connect(self.dir.path().join("s")).is_ok()
         });
-        Some(server)
+    }
+
+    /// Kills it.
+    pub(crate) fn end(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again, with what it kept in its directory.
+    pub(crate) fn again(&mut self) {
+        self.child = Self::process(self.dir.path(), self.port, &self.settings);
+        self.awaited();
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     pub(crate) fn cli(&self) -> Command {
@@ -86,6 +126,11 @@ impl Server {
 
     pub(crate) fn loopback(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    /// Where it listens on loopback.
+    pub(crate) const fn loopback_at(&self) -> (&'static str, u16) {
+        ("127.0.0.1", self.port)
     }
 
     /// By its own number.
@@ -416,7 +461,7 @@ fn two_at_a_time_are_kept_apart_in_a_database() {
     };
     let bed = Bed::new();
     // As the connection of another one, for what it does not measure.
-    let mut other = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let mut other = TcpStream::connect(server.loopback_at()).unwrap();
     other.write_all(b"CLIENT SETNAME kurabe\r\n").unwrap();
     let mut answer = [0; 5];
     other.read_exact(&mut answer).unwrap();

@@ -1,9 +1,12 @@
 //! What happens to a Redis server while a round lasts, and what the figures say of it.
 
-use crate::bed::{Bed, Done, eventually};
+use crate::bed::{Bed, Done, eventually, signal};
 use crate::redis::{Figures, Server};
-use crate::servers::says;
+use crate::server_faults::failures;
+use crate::servers::{said, says};
 use std::cell::Cell;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 /// A round of `db.kv-get` of three seconds, and what is done once it is under way.
 fn meanwhile(server: &Server, bed: &Bed, sets: &[&str], does: impl FnOnce()) -> (Done, Figures) {
@@ -85,4 +88,68 @@ fn keys_that_the_server_deletes_by_itself_are_misses_and_said_to_be() {
         "0",
         "the marker is there, and all are deleted"
     );
+}
+
+#[test]
+fn a_server_that_comes_back_or_lets_others_in_first_is_measured_on() {
+    let settings = ["--appendonly", "yes"];
+    let Some(mut server) = Server::start("a_server_that_comes_back", &settings) else {
+        return;
+    };
+    let bed = Bed::new();
+    let url = server.socket();
+    let args = ["run", "db.kv-get", "--passes", "60", "--copies", "2"];
+    let more = ["--set", "db.*.keys=1000", "--set", "db.*.time=500ms"];
+    let child = bed.start(&[&args[..], &more, &["--db", &url]].concat());
+    let goes_on = || {
+        let before = bed.rounds();
+        eventually(60, || bed.rounds() > before + 1);
+        let (whys, ends_well) = failures(&bed);
+        assert!(ends_well, "{whys:?}");
+        whys
+    };
+    goes_on();
+    // It comes back with its keys, and then without.
+    for keeps in [true, false] {
+        let before = failures(&bed).0.len();
+        server.end();
+        eventually(30, || failures(&bed).0.len() > before);
+        if !keeps {
+            std::fs::remove_dir_all(server.dir().join("appendonlydir")).unwrap();
+        }
+        server.again();
+        let whys = goes_on();
+        assert!(whys.len() < before + 3, "{whys:?}");
+        assert!(whys[before].contains("redis://"), "{whys:?}");
+    }
+    // It has no room for clients, but for the one that says so.
+    let mut other = TcpStream::connect(server.loopback_at()).unwrap();
+    let mut say = |words: &[u8]| {
+        let mut answer = [0; 5];
+        other.write_all(words).unwrap();
+        other.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"+OK\r\n");
+    };
+    let before = failures(&bed).0.len();
+    say(b"CONFIG SET maxclients 1\r\n");
+    eventually(30, || failures(&bed).0.len() > before);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    say(b"CONFIG SET maxclients 100\r\n");
+    let whys = goes_on();
+    assert!(whys.len() < before + 3, "{whys:?}");
+    let full = "max number of clients reached";
+    assert!(whys[before].contains(full), "{whys:?}");
+    // Somebody else deletes all of them: reads miss theirs until the next round.
+    server.ask(&["FLUSHALL"]);
+    goes_on();
+    signal(&child, "-INT");
+    let done: Done = child.wait_with_output().unwrap().into();
+    let again = ["waiting for up to", "is there again after"];
+    says(&done, &again);
+    assert_eq!(said(&done).matches(again[1]).count(), 3, "{done:#?}");
+    says(
+        &done,
+        &["keys were missing before a round: all were made anew"],
+    );
+    assert_eq!(server.ask(&["DBSIZE"]), "0");
 }

@@ -10,6 +10,7 @@ use crate::servers::says;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -124,7 +125,7 @@ fn a_database_is_one_runs_at_a_time() {
 }
 
 /// Why rounds failed, and whether the last one did not.
-fn failures(bed: &Bed) -> (Vec<String>, bool) {
+pub(crate) fn failures(bed: &Bed) -> (Vec<String>, bool) {
     let text = bed.run(&["export", "latest"]).code(0).out;
     let run = serde_json::from_str::<Value>(&text).unwrap();
     let rounds = run["run"]["rounds"].as_array().unwrap();
@@ -226,14 +227,16 @@ fn transactions_that_meet_on_a_postgresql_are_counted_by_their_codes() {
 #[test]
 fn a_mariadb_that_comes_back_is_measured_on_and_another_version_is_not() {
     let test = "a_mariadb_that_comes_back";
-    let Some(mut server) = mariadb::Server::start(test, &[]) else {
+    let few = ["--max-connections=10"];
+    let Some(mut server) = mariadb::Server::start(test, &few) else {
         return;
     };
+    runs_out_of_connections(&server);
     let bed = Bed::new();
     let url = server.socket("root", "shop");
     let mut child = begun(&bed, "db.point-select", &["--db", &url]);
     // It is killed in the middle.
-    server.again(&[]);
+    server.again(&few);
     let before = bed.rounds();
     eventually(60, || bed.rounds() > before + 2);
     let (whys, ends_well) = failures(&bed);
@@ -261,6 +264,48 @@ fn a_mariadb_that_comes_back_is_measured_on_and_another_version_is_not() {
     // Tables that the killed one left are ours, whoever comes next.
     bed.run(&short("db.point-select", &["--db", &url])).code(0);
     assert_eq!(server.tables_of_ours(), "");
+    stays_away(server);
+}
+
+/// Connections that others take in the middle cost a round and not the run.
+fn runs_out_of_connections(server: &mariadb::Server) {
+    // Who is no administrator has no connection more than all.
+    server.ask("CREATE USER eve@localhost; GRANT ALL ON shop.* TO eve@localhost");
+    let bed = Bed::new();
+    let url = server.socket("eve", "shop");
+    let child = begun(&bed, "db.point-select", &["--db", &url]);
+    // Each of them has a connection until it is to log in. They take every one that a round gives back.
+    let mut others = Vec::new();
+    eventually(30, || {
+        others.extend(UnixStream::connect(server.dir().join("s")));
+        others.len() % 50 == 0 && !failures(&bed).0.is_empty()
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    drop(others);
+    let before = bed.rounds();
+    eventually(30, || bed.rounds() > before + 1);
+    let done = interrupted(child);
+    let (whys, ends_well) = failures(&bed);
+    assert!(ends_well && whys.len() < 3, "{whys:?}");
+    assert!(whys[0].contains("(1040)"), "{whys:?}");
+    says(&done, &["waiting for up to", "is there again after"]);
+}
+
+/// A server that does not come back is waited for, and given up with the reason.
+fn stays_away(mut server: mariadb::Server) {
+    let bed = Bed::new();
+    let url = server.socket("root", "shop");
+    let run = ["run", "db.point-select", "--budget", "8s", "--db", &url];
+    let set = ["--set", "db.*.table_size=1000", "--set", "db.*.time=500ms"];
+    let child = bed.start(&[&run[..], &set].concat());
+    eventually(60, || bed.rounds() > 0);
+    server.end();
+    let done: Done = child.wait_with_output().unwrap().into();
+    let (whys, ends_well) = failures(&bed);
+    let last = whys.last().unwrap();
+    assert!(!ends_well && whys.len() < 4, "{whys:?}");
+    assert!(last.contains("it was waited for"), "{whys:?}");
+    says(&done, &["waiting for up to", "is given up", "mysql://"]);
 }
 
 /// Answers everybody who connects with these bytes, and what waits behind them with silence or the end.

@@ -1,6 +1,7 @@
 //! What the tests' own servers of all kinds take, and what runs on them say.
 
-use crate::bed::Done;
+use crate::bed::{Bed, Done};
+use serde_json::Value;
 use std::net::TcpListener;
 
 pub(crate) fn is_root() -> bool {
@@ -36,4 +37,40 @@ pub(crate) fn says(done: &Done, words: &[&str]) {
     for word in words {
         assert!(all.contains(word), "`{word}` is not in {all}");
     }
+}
+
+/// A kept run, as it is exported.
+pub(crate) fn exported(bed: &Bed, run: &str) -> Value {
+    let text = bed.run(&["export", run]).code(0).out;
+    serde_json::from_str::<Value>(&text).unwrap()["run"].take()
+}
+
+/// No copy of any round of the latest run took memory in its measured part, but for the search for a rate, which keeps
+/// what each of its steps came to.
+#[track_caller]
+pub(crate) fn takes_no_memory(bed: &Bed) {
+    let run = exported(bed, "latest");
+    let mut copies = 0;
+    for round in run["rounds"].as_array().unwrap() {
+        let case = round["case"].as_str().unwrap();
+        if case.starts_with("db.oltp-slo@") {
+            continue;
+        }
+        for copy in round["outcome"]["done"]["copies"].as_array().unwrap() {
+            assert_eq!(copy["allocations"], 0, "{case}: {copy}");
+            copies += 1;
+        }
+    }
+    assert!(copies > 15, "two rounds of eight tests, of {copies} copies");
+}
+
+/// What the server's processes used is told of the one case of a page.
+#[track_caller]
+pub(crate) fn tells_server_cpu(page: &str) {
+    let page: Value = serde_json::from_str(page).unwrap();
+    let metrics = page["metrics"].as_array().unwrap().iter();
+    let mut cpu = metrics.filter(|metric| metric["quantity"] == "server_cpu_ns_per_op");
+    let used = cpu.next().unwrap()["estimate"].as_f64();
+    assert!(used.is_some_and(|used| used > 0.0), "{page}");
+    assert!(cpu.next().is_none(), "{page}");
 }

@@ -12,12 +12,12 @@ use super::party;
 use super::postgres::Postgres;
 use super::rows::Rows;
 use super::search::Search;
-use super::server::{self, Driver, Server};
+use super::server::{self, Driver, Stood};
 use super::session::{RETRIES_MAX, Session};
 use super::spec::{LAT_P999, SERVER_CPU_TIME, SPEC, SYNCHRONOUS};
 use super::sqlite::Sqlite;
 use super::stand_in::{self, server_of};
-use super::tables::{self, Held, Tables};
+use super::tables::{self, Tables};
 use super::under::{OfFile, OfServer, Under};
 use crate::arrivals::{self, OF_ARRIVALS, Queue};
 use crate::sysbench::{Threads, Timing};
@@ -287,10 +287,10 @@ pub(super) fn begin_there(
     place: &Place,
     named: &StandIn,
 ) -> Result<Box<dyn Body>, WorkError> {
-    let (server, before) = server::stand_on(&tables, place, named, setting.mix)?;
-    match server.engine() {
-        Engine::Postgres => on_server::<Postgres>(server, before, tables, setting, place),
-        Engine::Mysql => on_server::<Mysql>(server, before, tables, setting, place),
+    let stood = server::stand_on(&tables, place, named, setting.mix)?;
+    match stood.server.engine() {
+        Engine::Postgres => on_server::<Postgres>(stood, tables, setting, place),
+        Engine::Mysql => on_server::<Mysql>(stood, tables, setting, place),
         Engine::Redis => Err(WorkError::Unsupported(
             "carry out transactions on Redis: it has no tables".to_owned(),
         )),
@@ -299,15 +299,17 @@ pub(super) fn begin_there(
 
 /// The test with clients of a server.
 fn on_server<D: Driver>(
-    server: Server,
-    before: Held,
+    stood: Stood,
     tables: Tables,
     setting: Setting,
     place: &Place,
 ) -> Result<Box<dyn Body>, WorkError> {
     let copies = place.copies.max(1) as usize;
-    let clients = server.clients::<D>(copies, (setting.mix, tables.number))?;
-    let mut there = OfServer::new(server, tables, before)?;
+    let clients = stood
+        .server
+        .clients::<D>(copies, (setting.mix, tables.number))?;
+    let mut there = OfServer::new(stood.server, tables, stood.before)?;
+    there.notes.extend(stood.note.map(str::to_owned));
     there.notes.extend(tables.contention(place.copies));
     let under = Under::Server(Box::new(there));
     Ok(Box::new(Testing::start(clients, setting, place, under)?))

@@ -417,14 +417,13 @@ impl Server {
         self.note == Some(whole)
     }
 
-    /// Sees to it that the keys are there before a round, and counts all keys of the database.
-    pub(super) fn stand_on(&mut self, keys: Keys) -> Result<u64, WorkError> {
-        let all = self.all()?;
-        if self.is_noted(keys) && all > keys.number {
-            return Ok(all);
+    /// Sees to it that the keys are there before a round; true where they had to be made anew.
+    pub(super) fn stand_on(&mut self, keys: Keys) -> Result<bool, WorkError> {
+        if self.is_noted(keys) && self.all()? > keys.number {
+            return Ok(false);
         }
         self.make(keys, &mut |_| ())?;
-        self.all()
+        Ok(true)
     }
 
     /// Whether these keys hold what was written last, and nothing else; the first that does not. One that is gone does

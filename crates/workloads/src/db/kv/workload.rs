@@ -54,6 +54,9 @@ const BATCH_MAX: u64 = 16 << 20;
 const EVICTED: &str = "the server reached its maxmemory and deleted keys by itself while a round lasted (evicted_keys \
                        of INFO grew): reads of those find nothing, and count as misses (`hit_rate`)";
 
+/// The same of one that did not find its keys.
+const ANEW: &str = "keys were missing before a round: all were made anew";
+
 /// A request that takes so long, and so many times the median, has met a server that stood still.
 const STILL_NS: u64 = 200_000_000;
 const STILL_TIMES: u64 = 100;
@@ -250,13 +253,11 @@ impl Workload for Kv {
             letter: Values::letter(place.seed),
         };
         let mut server = open(place, keys)?;
-        let all = server.stand_on(keys)?;
-        Ok(Box::new(Testing::start(
-            params,
-            setting,
-            place,
-            (server, all),
-        )?))
+        let anew = server.stand_on(keys)?;
+        let all = server.all()?;
+        let mut testing = Testing::start(params, setting, place, (server, all))?;
+        testing.notes.extend(anew.then(|| ANEW.to_owned()));
+        Ok(Box::new(testing))
     }
 }
 

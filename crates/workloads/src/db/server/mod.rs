@@ -20,7 +20,7 @@ pub(super) mod trust;
 pub(super) use driver::{Driver, Word};
 pub use lock::Locked;
 pub(super) use lock::{Holder, Lock, lock, locked, taken};
-pub(super) use tables::{errand, stand_on};
+pub(super) use tables::{Stood, errand, stand_on};
 
 use self::line::Line;
 use self::trouble::Trouble;

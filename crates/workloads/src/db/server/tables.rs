@@ -210,39 +210,134 @@ fn remove(tables: &Tables, place: &Place, server: &StandIn) -> Result<(), WorkEr
     Server::open(place, server, tables)?.drop_ours(tables)
 }
 
-/// The tables for one round, and what is in them. Those that a round has changed are made anew where they are small;
-/// larger ones where their rows are not the ones that were made.
+/// What a round stands on.
+pub(in crate::db) struct Stood {
+    pub(in crate::db) server: Server,
+    /// What is in the tables.
+    pub(in crate::db) before: Held,
+    /// Why they were made anew for this round, where they were.
+    pub(in crate::db) note: Option<&'static str>,
+}
+
+/// What the notes of the tables say before a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// One is missing, or was not made to its end, or is of another test.
+    Absent,
+    /// A round may have changed them.
+    Changed,
+    /// No round has.
+    Whole,
+}
+
+/// Why tables are made anew before a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Anew {
+    /// They are not those of this test, or not there in whole.
+    Absent,
+    /// They are small, and a round changed them.
+    Changed,
+    /// They are large, and a round took rows away, or put some at their end.
+    Rows,
+    /// No round of ours changed them, and they are not as they were made.
+    ByOthers,
+}
+
+impl Anew {
+    /// A sentence about the rounds of a test, the same of each.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Absent => {
+                "the tables were made anew before a round: they were missing, made in part, or those of another test"
+            }
+            Self::Changed => {
+                "the tables were made anew before each round that found them changed by an earlier one"
+            }
+            Self::Rows => {
+                "the tables, which are large, keep the updates of earlier rounds, and were made anew before a round \
+                 that found rows deleted or added"
+            }
+            Self::ByOthers => {
+                "somebody else changed the tables between two rounds: they were made anew"
+            }
+        }
+    }
+}
+
+/// What can be looked at in tables: how many rows there are, with their numbers, or every value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Rows,
+    Values,
+}
+
+/// Whether tables have to be made anew, and why; `holds` looks at them. Large ones are not read in whole for that.
+fn why_anew(
+    standing: Standing,
+    is_small: bool,
+    mut holds: impl FnMut(Look) -> Result<bool, WorkError>,
+) -> Result<Option<Anew>, WorkError> {
+    Ok(match standing {
+        Standing::Absent => Some(Anew::Absent),
+        Standing::Changed if is_small => Some(Anew::Changed),
+        Standing::Changed => (!holds(Look::Rows)?).then_some(Anew::Rows),
+        Standing::Whole => {
+            let is_so = holds(Look::Rows)? && (!is_small || holds(Look::Values)?);
+            (!is_so).then_some(Anew::ByOthers)
+        }
+    })
+}
+
+/// The tables for one round. Those that a round has changed are made anew where they are small; larger ones where their
+/// rows are not the ones that were made. So are those that somebody else has changed, as far as it shows.
 pub(in crate::db) fn stand_on(
     tables: &Tables,
     place: &Place,
     server: &StandIn,
     mix: &Mix,
-) -> Result<(Server, Held), WorkError> {
+) -> Result<Stood, WorkError> {
     let mut server = Server::open(place, server, tables)?;
     let notes = server.notes()?;
-    let is_small = tables.bytes().0 <= RENEWED_MAX;
-    let begins = begins(tables);
-    let is_whole = |table: &String| {
-        let note = notes.get(table);
-        note.is_some_and(|note| note.starts_with(&begins) || (note == CHANGED && !is_small))
+    let (names, begins) = (tables.names(), begins(tables));
+    let all = |is_so: &dyn Fn(&String) -> bool| {
+        let mut each = names.iter().map(|table| notes.get(table));
+        each.all(|note| note.is_some_and(is_so))
     };
-    let names = tables.names();
-    let mut held = None;
-    if names.iter().all(is_whole) {
-        let found = server.survey(tables)?;
-        held = Some(found).filter(|found| is_as_made(tables, found));
-    }
-    let held = if let Some(held) = held {
-        held
+    let standing = if all(&|note| note.starts_with(&begins)) {
+        Standing::Whole
+    } else if all(&|note| note == CHANGED || note.starts_with(&begins)) {
+        Standing::Changed
     } else {
-        server.make(tables, place.seed, &mut |_| ())?
+        Standing::Absent
+    };
+    let mut held = None;
+    let anew = why_anew(standing, tables.bytes().0 <= RENEWED_MAX, |look| {
+        if look == Look::Values {
+            for table in &names {
+                if notes.get(table) != Some(&server.noted(tables, table)?) {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        let found = server.survey(tables)?;
+        held = Some(found);
+        Ok(is_as_made(tables, &found))
+    })?;
+    let before = match held.filter(|_| anew.is_none()) {
+        Some(held) => held,
+        None => server.make(tables, place.seed, &mut |_| ())?,
     };
     if mix.writes() {
         for table in &names {
             server.note(table, CHANGED)?;
         }
     }
-    Ok((server, held))
+    Ok(Stood {
+        server,
+        before,
+        note: anew.map(Anew::words),
+    })
 }
 
 #[cfg(test)]
@@ -274,5 +369,25 @@ mod tests {
         check(50_001, [-7; 3], false);
         check(10, [-7, -7, 1], false);
         check(10, [-7, -8, -7], false);
+    }
+    #[test]
+    fn tables_are_made_anew_where_a_round_or_somebody_else_changed_them() {
+        let check = |standing, is_small: bool, shows: &[Look], expected: Option<Anew>| {
+            let holds = |look| Ok(!shows.contains(&look));
+            let found = why_anew(standing, is_small, holds).unwrap();
+            assert_eq!(found, expected, "{standing:?} {is_small} {shows:?}");
+        };
+        let both = [Look::Rows, Look::Values];
+        for is_small in [true, false] {
+            check(Standing::Absent, is_small, &[], Some(Anew::Absent));
+            check(Standing::Whole, is_small, &[], None);
+            check(Standing::Whole, is_small, &both, Some(Anew::ByOthers));
+        }
+        check(Standing::Changed, true, &[], Some(Anew::Changed));
+        check(Standing::Changed, false, &[Look::Values], None);
+        check(Standing::Changed, false, &both, Some(Anew::Rows));
+        check(Standing::Whole, true, &[Look::Values], Some(Anew::ByOthers));
+        // To read all of them before each round would be as long as the round.
+        check(Standing::Whole, false, &[Look::Values], None);
     }
 }
