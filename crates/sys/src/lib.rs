@@ -31,3 +31,4 @@ pub mod signal;
 pub mod socket;
 pub mod trace;
 pub mod tree;
+pub mod until;

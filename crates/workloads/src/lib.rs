@@ -9,7 +9,7 @@ pub mod db;
 mod first_write;
 pub mod fs;
 mod memory;
-mod net;
+pub mod net;
 mod open_loop;
 mod os;
 pub mod profiles;

@@ -1,6 +1,8 @@
 //! Family `net`: what passes between this machine and another one, or over its own loopback.
 
+pub mod deadline;
 mod exchange;
+pub mod iperf3;
 mod local;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};

@@ -1,0 +1,181 @@
+//! Exchanges of several versions, byte by byte.
+
+use super::*;
+use std::io::Write;
+
+/// What one end sends.
+#[derive(Default)]
+struct Sent(Vec<u8>);
+
+impl Sent {
+    fn state(mut self, byte: u8) -> Self {
+        self.0.push(byte);
+        self
+    }
+
+    fn json(mut self, text: &str) -> Self {
+        let length = u32::try_from(text.len()).unwrap();
+        self.0.write_all(&length.to_be_bytes()).unwrap();
+        self.0.write_all(text.as_bytes()).unwrap();
+        self
+    }
+}
+
+fn of_cookie(cookie: &[u8; 37]) -> Sent {
+    Sent(cookie.to_vec())
+}
+
+/// All of a client's half, as a server reads it.
+fn client(sent: &Sent) -> (Parameters, Results) {
+    let mut from = sent.0.as_slice();
+    Cookie::read(&mut from).unwrap();
+    let parameters = Parameters::read(&mut from).unwrap();
+    assert_eq!(State::read(&mut from).unwrap(), State::TestEnd);
+    let results = Results::read(&mut from).unwrap();
+    assert_eq!(State::read(&mut from).unwrap(), State::IperfDone);
+    assert!(from.is_empty());
+    (parameters, results)
+}
+
+/// All of a server's half, as a client reads it.
+fn server(sent: &Sent) -> Results {
+    let mut from = sent.0.as_slice();
+    for state in [
+        State::ParamExchange,
+        State::CreateStreams,
+        State::TestStart,
+        State::TestRunning,
+        State::ExchangeResults,
+    ] {
+        assert_eq!(State::read(&mut from).unwrap(), state);
+    }
+    let results = Results::read(&mut from).unwrap();
+    assert_eq!(State::read(&mut from).unwrap(), State::DisplayResults);
+    assert!(from.is_empty());
+    results
+}
+
+fn server_sent(results: &str) -> Sent {
+    Sent::default()
+        .state(9)
+        .state(10)
+        .state(1)
+        .state(2)
+        .state(13)
+        .json(results)
+        .state(14)
+}
+
+#[test]
+fn of_3_12() {
+    let cookie = b"6jk6mln3ljyhvll7cphdcjjda6emydgcoeml\0";
+    let asked = r#"{"tcp":true,"omit":0,"time":0,"num":262144,"blockcount":0,"parallel":1,"len":131072,"pacing_timer":1000,"client_version":"3.12"}"#;
+    let counted = r#"{"cpu_util_total":17.5,"cpu_util_user":0,"cpu_util_system":17.5,"sender_has_retransmits":1,"congestion_used":"bbr","streams":[{"id":1,"bytes":262144,"retransmits":0,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":0.000347}]}"#;
+    let sent = of_cookie(cookie)
+        .json(asked)
+        .state(4)
+        .json(counted)
+        .state(16);
+    let (parameters, results) = client(&sent);
+    assert!(parameters.tcp && parameters.num == 262_144 && parameters.time == 0);
+    assert_eq!(parameters.client_version.as_deref(), Some("3.12"));
+    parameters.check().unwrap();
+    assert_eq!(results.congestion_used.as_deref(), Some("bbr"));
+    assert_eq!(results.stream(1).unwrap().seconds(), Some(0.000_347));
+    // What is written is as long as what was read: no key more, none less.
+    let mut again = Vec::new();
+    parameters.write(&mut again).unwrap();
+    assert_eq!(Parameters::read(&mut again.as_slice()).unwrap(), parameters);
+    assert_eq!(again.len(), asked.len() + 4);
+
+    let wrapped = r#"{"cpu_util_total":3.1,"cpu_util_user":0.1,"cpu_util_system":3,"sender_has_retransmits":18446744073709551615,"congestion_used":"cubic","streams":[{"id":1,"bytes":131072,"retransmits":18446744073709551615,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":0.0004}]}"#;
+    let results = server(&server_sent(wrapped));
+    assert_eq!(results.sender_has_retransmits, -1);
+    assert_eq!(
+        (results.streams[0].bytes, results.streams[0].retransmits),
+        (131_072, -1)
+    );
+}
+
+#[test]
+fn of_3_1() {
+    // No timer, no times, and a cookie of a name.
+    let cookie = b"measured.example.1448223344.123456.7\0";
+    let asked =
+        r#"{"tcp":true,"omit":0,"time":10,"parallel":2,"len":131072,"client_version":"3.1"}"#;
+    let counted = r#"{"cpu_util_total":1.5,"cpu_util_user":0.5,"cpu_util_system":1.0,"sender_has_retransmits":1,"streams":[{"id":1,"bytes":10,"retransmits":0,"jitter":0,"errors":0,"packets":0},{"id":3,"bytes":20,"retransmits":2,"jitter":0,"errors":0,"packets":0}]}"#;
+    let sent = of_cookie(cookie)
+        .json(asked)
+        .state(4)
+        .json(counted)
+        .state(16);
+    let (parameters, results) = client(&sent);
+    assert_eq!((parameters.streams(), parameters.pacing_timer), (2, 0));
+    let ids: Vec<i64> = (0..2).map(stream_id).collect();
+    assert_eq!(
+        results
+            .streams
+            .iter()
+            .map(|stream| stream.id)
+            .collect::<Vec<_>>(),
+        ids
+    );
+    assert_eq!(results.stream(3).unwrap().seconds(), None);
+    let results = server(&server_sent(counted));
+    assert_eq!(results.congestion_used, None);
+}
+
+#[test]
+fn of_3_21() {
+    let cookie = b"aaaaaaaabbbbbbbbccccccccdddddddd2345\0";
+    let asked = r#"{"udp":true,"omit":1,"time":10,"num":0,"blockcount":0,"parallel":2,"bidirectional":true,"len":1448,"bandwidth":1048576,"pacing_timer":1000,"udp_counters_64bit":1,"gso":1,"gso_dg_size":1448,"gso_bf_size":65160,"gro":1,"gro_bf_size":65535,"client_version":"3.21"}"#;
+    let counted = r#"{"cpu_util_total":1.5,"cpu_util_user":0.5,"cpu_util_system":1.0,"sender_has_retransmits":-1,"streams":[{"id":1,"bytes":1448,"retransmits":-1,"jitter":0.00002,"errors":3,"omitted_errors":1,"packets":9,"omitted_packets":2,"start_time":0,"end_time":10.000123},{"id":3,"bytes":1448,"retransmits":-1,"jitter":0,"errors":0,"omitted_errors":0,"packets":9,"omitted_packets":0,"start_time":0,"end_time":10},{"id":4,"bytes":1448,"retransmits":-1,"jitter":0,"errors":0,"omitted_errors":0,"packets":9,"omitted_packets":0,"start_time":0,"end_time":10},{"id":5,"bytes":1448,"retransmits":-1,"jitter":0,"errors":0,"omitted_errors":0,"packets":9,"omitted_packets":0,"start_time":0,"end_time":10}]}"#;
+    let sent = of_cookie(cookie)
+        .json(asked)
+        .state(4)
+        .json(counted)
+        .state(16);
+    let (parameters, results) = client(&sent);
+    parameters.check().unwrap();
+    assert_eq!(
+        (parameters.all_streams(), parameters.gso, parameters.gro),
+        (4, 1, 1)
+    );
+    let ids: Vec<i64> = (0..parameters.all_streams()).map(stream_id).collect();
+    assert_eq!(
+        results
+            .streams
+            .iter()
+            .map(|stream| stream.id)
+            .collect::<Vec<_>>(),
+        ids
+    );
+    let first = results.stream(1).unwrap();
+    assert_eq!(
+        (first.omitted_errors, first.omitted_packets),
+        (Some(1), Some(2))
+    );
+    assert_eq!(first.jitter, Some(0.00002));
+}
+
+#[test]
+fn ids_leave_out_2() {
+    let ids: Vec<i64> = (0..5).map(stream_id).collect();
+    assert_eq!(ids, [1, 3, 4, 5, 6]);
+}
+
+#[test]
+fn a_server_that_refuses_is_understood() {
+    let busy = Sent::default().state(0xff);
+    assert_eq!(
+        State::read(&mut busy.0.as_slice()).unwrap(),
+        State::AccessDenied
+    );
+    let mut error = Sent::default().state(9).state(0xfe);
+    error.0.extend([0, 0, 0, 37, 0, 0, 0, 0]);
+    let mut from = error.0.as_slice();
+    assert_eq!(State::read(&mut from).unwrap(), State::ParamExchange);
+    assert_eq!(State::read(&mut from).unwrap(), State::ServerError);
+    let told = ServerError::read(&mut from).unwrap().to_string();
+    assert!(told.contains("longer than it allows"), "{told}");
+}
