@@ -4,5 +4,8 @@ pub mod deadline;
 mod exchange;
 pub mod iperf3;
 mod local;
+pub mod peer;
+mod tcp;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};
+pub(crate) use tcp::TCP;

@@ -72,12 +72,14 @@ const WORDS: [(i32, &str); 14] = [
 impl ServerError {
     /// Reads what follows the state.
     pub fn read(from: &mut impl Read) -> Result<Self, WireError> {
-        let mut bytes = [0; 8];
-        fill(from, &mut bytes, Part::ServerError)?;
-        let [a, b, c, d, e, f, g, h] = bytes;
+        let mut next = || {
+            let mut bytes = [0; 4];
+            fill(from, &mut bytes, Part::ServerError)?;
+            Ok(i32::from_be_bytes(bytes))
+        };
         Ok(Self {
-            number: i32::from_be_bytes([a, b, c, d]),
-            errno: i32::from_be_bytes([e, f, g, h]),
+            number: next()?,
+            errno: next()?,
         })
     }
 

@@ -69,8 +69,8 @@ fn server_sent(results: &str) -> Sent {
 #[test]
 fn of_3_12() {
     let cookie = b"6jk6mln3ljyhvll7cphdcjjda6emydgcoeml\0";
-    let asked = r#"{"tcp":true,"omit":0,"time":0,"num":262144,"blockcount":0,"parallel":1,"len":131072,"pacing_timer":1000,"client_version":"3.12"}"#;
-    let counted = r#"{"cpu_util_total":17.5,"cpu_util_user":0,"cpu_util_system":17.5,"sender_has_retransmits":1,"congestion_used":"bbr","streams":[{"id":1,"bytes":262144,"retransmits":0,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":0.000347}]}"#;
+    let asked = include_str!("exchanges/asked_3_12.json");
+    let counted = include_str!("exchanges/counted_3_12.json");
     let sent = of_cookie(cookie)
         .json(asked)
         .state(4)
@@ -88,7 +88,7 @@ fn of_3_12() {
     assert_eq!(Parameters::read(&mut again.as_slice()).unwrap(), parameters);
     assert_eq!(again.len(), asked.len() + 4);
 
-    let wrapped = r#"{"cpu_util_total":3.1,"cpu_util_user":0.1,"cpu_util_system":3,"sender_has_retransmits":18446744073709551615,"congestion_used":"cubic","streams":[{"id":1,"bytes":131072,"retransmits":18446744073709551615,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":0.0004}]}"#;
+    let wrapped = include_str!("exchanges/wrapped_3_12.json");
     let results = server(&server_sent(wrapped));
     assert_eq!(results.sender_has_retransmits, -1);
     assert_eq!(
@@ -101,9 +101,8 @@ fn of_3_12() {
 fn of_3_1() {
     // No timer, no times, and a cookie of a name.
     let cookie = b"measured.example.1448223344.123456.7\0";
-    let asked =
-        r#"{"tcp":true,"omit":0,"time":10,"parallel":2,"len":131072,"client_version":"3.1"}"#;
-    let counted = r#"{"cpu_util_total":1.5,"cpu_util_user":0.5,"cpu_util_system":1.0,"sender_has_retransmits":1,"streams":[{"id":1,"bytes":10,"retransmits":0,"jitter":0,"errors":0,"packets":0},{"id":3,"bytes":20,"retransmits":2,"jitter":0,"errors":0,"packets":0}]}"#;
+    let asked = include_str!("exchanges/asked_3_1.json");
+    let counted = include_str!("exchanges/counted_3_1.json");
     let sent = of_cookie(cookie)
         .json(asked)
         .state(4)
@@ -128,8 +127,8 @@ fn of_3_1() {
 #[test]
 fn of_3_21() {
     let cookie = b"aaaaaaaabbbbbbbbccccccccdddddddd2345\0";
-    let asked = r#"{"udp":true,"omit":1,"time":10,"num":0,"blockcount":0,"parallel":2,"bidirectional":true,"len":1448,"bandwidth":1048576,"pacing_timer":1000,"udp_counters_64bit":1,"gso":1,"gso_dg_size":1448,"gso_bf_size":65160,"gro":1,"gro_bf_size":65535,"client_version":"3.21"}"#;
-    let counted = r#"{"cpu_util_total":1.5,"cpu_util_user":0.5,"cpu_util_system":1.0,"sender_has_retransmits":-1,"streams":[{"id":1,"bytes":1448,"retransmits":-1,"jitter":0.00002,"errors":3,"omitted_errors":1,"packets":9,"omitted_packets":2,"start_time":0,"end_time":10.000123},{"id":3,"bytes":1448,"retransmits":-1,"jitter":0,"errors":0,"omitted_errors":0,"packets":9,"omitted_packets":0,"start_time":0,"end_time":10},{"id":4,"bytes":1448,"retransmits":-1,"jitter":0,"errors":0,"omitted_errors":0,"packets":9,"omitted_packets":0,"start_time":0,"end_time":10},{"id":5,"bytes":1448,"retransmits":-1,"jitter":0,"errors":0,"omitted_errors":0,"packets":9,"omitted_packets":0,"start_time":0,"end_time":10}]}"#;
+    let asked = include_str!("exchanges/asked_3_21.json");
+    let counted = include_str!("exchanges/counted_3_21.json");
     let sent = of_cookie(cookie)
         .json(asked)
         .state(4)

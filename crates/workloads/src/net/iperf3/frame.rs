@@ -1,6 +1,7 @@
 //! JSON on the control connection: its length in four bytes, the highest first, and then so many bytes without an end.
 
 use super::wire_error::{Part, WireError, fill};
+use serde::de::DeserializeOwned;
 use std::io::{Read, Write};
 
 /// The most that parameters may have: as servers have it since 3.18.
@@ -26,6 +27,16 @@ pub(super) fn read(from: &mut impl Read, part: Part, max: u32) -> Result<Vec<u8>
         return Err(WireError::Ended { part, got, of });
     }
     Ok(bytes)
+}
+
+/// JSON that is an object: `serde` would take a list of its values as well, which no version sends.
+pub(super) fn object<T: DeserializeOwned>(bytes: &[u8], part: Part) -> Result<T, WireError> {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(|first| *first != b'{') {
+        let what = "expected an object at line 1 column 1".to_owned();
+        return Err(WireError::Json(part, what));
+    }
+    serde_json::from_slice(bytes).map_err(|error| WireError::json(part, &error))
 }
 
 /// Writes one. What the other end would refuse by its length is not sent.

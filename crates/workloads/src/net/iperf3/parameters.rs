@@ -27,6 +27,10 @@ pub const BLOCK_DEFAULT: i64 = 128 << 10;
 /// The keys as they are on the wire. A number that is not there is 0, which means that it is off; so is a negative one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a key of its own on the wire"
+)]
 pub struct Parameters {
     /// TCP: one of the three stands there.
     #[serde(skip_serializing_if = "is_off", deserialize_with = "number::flag")]
@@ -163,7 +167,7 @@ impl Parameters {
 
     /// Of JSON.
     pub fn of(bytes: &[u8]) -> Result<Self, WireError> {
-        serde_json::from_slice(bytes).map_err(|error| WireError::json(Part::Parameters, &error))
+        frame::object(bytes, Part::Parameters)
     }
 
     /// Writes a frame.

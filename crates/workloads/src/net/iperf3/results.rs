@@ -92,8 +92,7 @@ impl Results {
 
     /// Of JSON.
     pub fn of(bytes: &[u8]) -> Result<Self, WireError> {
-        let read: Self = serde_json::from_slice(bytes)
-            .map_err(|error| WireError::json(Part::Results, &error))?;
+        let read: Self = frame::object(bytes, Part::Results)?;
         match read.streams.iter().find(|stream| stream.bytes < 0) {
             None => Ok(read),
             Some(stream) => {
