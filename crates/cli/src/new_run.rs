@@ -59,7 +59,7 @@ pub(crate) fn prepare_on(
     let stand_in = server.stand_in();
     let named = targets::stand_in(new)?;
     if named.is_some() && server.is_typed() {
-        let what = "measure a server and a file or device in one run";
+        let what = "measure a server and a file, device or peer in one run";
         return Err(failure(Exit::Usage, what, Some("make a run of each")));
     }
     let on_server = Request {
@@ -154,7 +154,7 @@ pub(crate) fn directory(
         let mut named = profiles.iter().filter(|profile| profile.name == *name);
         named.any(|profile| !profile.disk.is_empty())
     };
-    let look = if what.iter().all(does_without_disk) && targets::stand_in(new)?.is_none() {
+    let look = if what.iter().all(does_without_disk) && !works_on_storage(new)? {
         Directory::look_or_elsewhere
     } else {
         Directory::look
@@ -164,10 +164,17 @@ pub(crate) fn directory(
 
 /// Why a run does without the disk; `None` where there is one to measure, or the user names what is measured.
 pub(crate) fn no_disk(new: &NewRun, dir: &Directory) -> anyhow::Result<Option<String>> {
-    Ok(match targets::stand_in(new)? {
-        Some(_) => None,
-        None => dir.no_disk(),
+    Ok(if works_on_storage(new)? {
+        None
+    } else {
+        dir.no_disk()
     })
+}
+
+/// Whether the user names a device or a file.
+fn works_on_storage(new: &NewRun) -> anyhow::Result<bool> {
+    let named = targets::stand_in(new)?;
+    Ok(named.is_some_and(|named| named.kind != NamedKind::Peer))
 }
 
 /// The profiles that come with the program, and those of `what` that are files.

@@ -80,8 +80,11 @@ fn written(runs: &[Run]) -> Written {
             };
             // What a server writes is written where the server is.
             let stand_in = engine::consent::stand_in(&run.plan);
-            let of_server = stand_in.filter(|own| own.kind == NamedKind::Server);
-            if of_server.is_some_and(|own| !workload.touches(&case.params, Some(&own)).is_empty()) {
+            let works_on = |kind: NamedKind| {
+                let own = stand_in.as_ref().filter(|own| own.kind == kind);
+                own.is_some_and(|own| !workload.touches(&case.params, Some(own)).is_empty())
+            };
+            if works_on(NamedKind::Server) {
                 continue;
             }
             let here = workload.on(&case.params, &run.host, case.id.copies);
@@ -96,6 +99,9 @@ fn written(runs: &[Run]) -> Written {
             };
             if writes.throughout {
                 written.throughout = written.throughout.plus(span);
+            }
+            if works_on(NamedKind::Peer) {
+                written.to_peers = written.to_peers.plus(span);
             }
         }
         let made = run.plan.grounds();

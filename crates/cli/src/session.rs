@@ -6,6 +6,7 @@ use crate::directory;
 use crate::empty;
 use crate::exit::{Exit, failure};
 use crate::output;
+use crate::peer;
 use crate::progress::Bar;
 use crate::rescue::Rescue;
 use crate::resume::goes_on;
@@ -153,6 +154,7 @@ fn rehearsed<'a>(runs: &'a [Run], permits: &Permits) -> anyhow::Result<Cow<'a, [
             continue;
         }
         set_up_once(run)?;
+        peer::asked(run, permits)?;
         if let Some(asked) = server::asked(run, permits)? {
             all.to_mut()[at] = asked;
         }

@@ -12,6 +12,9 @@ use sys::tree::Tree;
 
 /// What stands in for the test file, as the user named it.
 pub(crate) fn stand_in(args: &NewRun) -> anyhow::Result<Option<StandIn>> {
+    if let Some(peer) = &args.peer {
+        return Ok(Some(peer.stand_in()));
+    }
     let named = [
         (&args.device, NamedKind::Device),
         (&args.file, NamedKind::File),

@@ -59,7 +59,12 @@ pub fn again(
         |planned: &&PlannedCase| planned.nature == Nature::Database && cases.contains(&&planned.id);
     let server = server.filter(|_| plan.cases.iter().any(|case| is_of_server(&case)));
     let server = server.map(|server| format!(" --db {}", quoted(server)));
-    let server = server.unwrap_or_default();
+    let is_of_peer =
+        |planned: &&PlannedCase| planned.nature == Nature::Network && cases.contains(&&planned.id);
+    let peer = plan.peers().next();
+    let peer = peer.filter(|_| plan.cases.iter().any(|case| is_of_peer(&case)));
+    let peer = peer.map(|peer| format!(" --peer {}", quoted(&peer.path)));
+    let server = server.unwrap_or_default() + &peer.unwrap_or_default();
     let mut tests: Vec<&str> = Vec::new();
     let mut copies: Vec<u32> = Vec::new();
     for case in cases {

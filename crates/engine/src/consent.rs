@@ -17,12 +17,14 @@
 //! ([`crate::strangers`]), and each is reached by the way that was looked at, whatever becomes of the path as typed.
 
 mod hold;
+mod killed;
 mod mark;
 mod needless;
 mod permit;
 mod programs;
 
 pub use hold::{Left, Settled};
+pub use killed::was_left_by_killed;
 pub use permit::{Permit, Permits, Unseen};
 pub use programs::may_execute;
 
@@ -62,10 +64,10 @@ pub struct Consent {
     pub db_allow_existing: bool,
 }
 
-/// A file, device or server that a case works on beside its own directory.
+/// A file, device, server or peer that a case works on beside its own directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// Absolute; of a server its address.
+    /// Absolute; of a server or peer its address.
     pub path: PathBuf,
     /// What it is said to be.
     pub kind: NamedKind,
@@ -137,6 +139,11 @@ pub enum Refusal {
     /// A server that no test works on.
     #[error("cannot use `{}`: no test of this run works on a database server\nhint: `kurabe run oltp` does, or `kv` on Redis", .0.display())]
     UnusedServer(PathBuf),
+    /// A peer that no test works with.
+    #[error(
+        "cannot use `{}`: no test of this run works with a peer\nhint: `kurabe run net` does", .0.display()
+    )]
+    UnusedPeer(PathBuf),
     /// Consent for something that the run does not touch: a slip of the hand.
     #[error("{option} `{word}`: no test of this run works on it")]
     Needless {
@@ -227,22 +234,6 @@ impl Drop for Granted {
     }
 }
 
-/// Whether a run that was killed was writing to this file: it is ours no more, and nobody else's as far as anybody
-/// knows. A run that goes on holds its lock.
-pub fn was_left_by_killed(path: &Path) -> bool {
-    // Nothing else is opened: neither what may wait for a writer, nor what this process has locks on.
-    if !sys::owned::is_marked(path) {
-        return false;
-    }
-    let found = file::find(path, false).ok();
-    let found = found.filter(|found| found.metadata().is_ok_and(|found| found.is_file()));
-    let opened = found.and_then(|found| file::reopen(&found, file::Access::default()).ok());
-    opened.is_some_and(|file| {
-        let is_killed = matches!(mark::standing(&file, &|_| None), Ok(mark::Standing::Killed));
-        is_killed && file.try_lock().is_ok()
-    })
-}
-
 /// Everything that the cases of a plan touch.
 fn touches(
     plan: &Plan,
@@ -286,6 +277,7 @@ pub fn name(
         let path = own.path.clone();
         return Err(match own.kind {
             NamedKind::Server => Refusal::UnusedServer(path),
+            NamedKind::Peer => Refusal::UnusedPeer(path),
             _ => Refusal::Unused(path),
         });
     }
@@ -295,7 +287,7 @@ pub fn name(
             .path
             .to_str()
             .ok_or_else(|| Refusal::unfit(&touch.path, "its name is not UTF-8"))?;
-        if touch.kind != NamedKind::Server {
+        if !touch.kind.is_elsewhere() {
             look(&touch, &touch.path)?;
         }
         let facts = crate::host::behind(tree, &touch.path, touch.kind);
@@ -397,7 +389,7 @@ struct Places(BTreeMap<PathBuf, PathBuf>);
 impl Places {
     /// Refuses root a file in whose place others may put another.
     fn find(&mut self, touch: Touch, of_others: bool) -> Result<Placed, Refusal> {
-        let is_file = !matches!(touch.kind, NamedKind::Device | NamedKind::Server);
+        let is_file = touch.kind != NamedKind::Device && !touch.kind.is_elsewhere();
         let is_changed = is_file && (touch.writes || touch.creates);
         let parts = (touch.path.parent(), touch.path.file_name());
         let (true, (Some(parent), Some(name))) = (is_changed, parts) else {
@@ -440,6 +432,8 @@ fn look_at_all(
                 secret: consent.secrets.get(&touch.path).cloned(),
                 allow_existing: consent.db_allow_existing,
             })
+        } else if touch.kind == NamedKind::Peer {
+            Decided::Seen(Seen::Peer)
         } else if touch.kind == NamedKind::Device && touch.writes {
             let permit = erase::permit(tree, &touch.path, &consent.erase, None)?;
             granted.claims.push(permit.claim(tree)?);

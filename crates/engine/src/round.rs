@@ -300,6 +300,8 @@ fn measure(
                 copies: case.id.copies,
                 round: which.number,
                 seed: rng.next(),
+                warmup: case.shape.warmup,
+                measure: case.shape.measure,
                 ns_per_tick,
                 stand_in: bench.stand_in.clone(),
                 known: which.known,

@@ -288,6 +288,10 @@ pub struct Place {
     pub round: u32,
     /// Seeds everything that this copy randomises.
     pub seed: u64,
+    /// How long the round is to warm up, and to measure: for whom that must be told before.
+    pub warmup: Nanos,
+    /// See [`Place::warmup`].
+    pub measure: Nanos,
     /// What the case needs of another one ([`Workload::needs`]): the median over its rounds so far.
     pub known: Option<f64>,
     /// Nanoseconds per tick of the CPU's counter, where it may be used.

@@ -1,4 +1,5 @@
-//! What a run works on beside its own directory: a device, a file or a server that the user, or a job of theirs, names.
+//! What a run works on beside its own directory: a device, a file, a server or a peer that the user, or a job of
+//! theirs, names.
 //!
 //! It is no parameter of a test: the same test on two disks is what a comparison of the disks is made of. So it is kept
 //! with the plan, and told as a difference of set-up.
@@ -23,6 +24,15 @@ pub enum NamedKind {
     Output,
     /// A server, by its address: without what opens it, such as a password.
     Server,
+    /// A machine at the other end of a network, by its host and port.
+    Peer,
+}
+
+impl NamedKind {
+    /// Whether it has an address in the place of a path.
+    pub const fn is_elsewhere(self) -> bool {
+        matches!(self, Self::Server | Self::Peer)
+    }
 }
 
 impl fmt::Display for NamedKind {
@@ -33,6 +43,7 @@ impl fmt::Display for NamedKind {
             Self::Load => "load file",
             Self::Output => "output",
             Self::Server => "server",
+            Self::Peer => "peer",
         })
     }
 }
@@ -65,10 +76,10 @@ impl ServerFact {
     }
 }
 
-/// A device, file or server that a run works on, as it was when the plan was made.
+/// A device, file, server or peer that a run works on, as it was when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
-    /// Absolute; links are not followed. Of a server its address.
+    /// Absolute; links are not followed. Of a server its address, of a peer `HOST:PORT`.
     pub path: String,
     /// What it is.
     pub kind: NamedKind,

@@ -205,6 +205,12 @@ impl Plan {
         named.filter(|named| named.kind == NamedKind::Server)
     }
 
+    /// The machines at the other end of a network that it works with.
+    pub fn peers(&self) -> impl Iterator<Item = &Named> {
+        let named = self.named.iter();
+        named.filter(|named| named.kind == NamedKind::Peer)
+    }
+
     /// The directories beside that of the run in which it makes directories of its own, each once.
     pub fn anchors(&self) -> impl Iterator<Item = &Path> {
         let mut seen = BTreeSet::new();

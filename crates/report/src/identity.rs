@@ -6,7 +6,7 @@
 
 use kept::Kept;
 use model::host::Fact;
-use model::named::SERVER_SCHEMES;
+use model::named::{NamedKind, SERVER_SCHEMES};
 use model::record::{Outcome, Round, Run};
 use serde_json::Value;
 use std::mem::take;
@@ -118,6 +118,9 @@ impl Names {
         self.fact("boot", &mut run.host.identity.boot);
         for named in &mut run.plan.named {
             self.fact("serial", &mut named.serial);
+            if named.kind == NamedKind::Peer {
+                named.path = self.peer(&named.path);
+            }
         }
         if let Some(origin) = &mut run.meta.origin {
             // A file that is named is called as its name begins: nobody chose that to be read.
@@ -152,6 +155,16 @@ impl Names {
         run.rounds
             .iter_mut()
             .try_for_each(|round| self.of_round(round))
+    }
+
+    /// A peer, whose name and address may stand in any sentence from now on.
+    fn peer(&mut self, shown: &str) -> String {
+        let (host, port) = shown.rsplit_once(':').unwrap_or((shown, ""));
+        let name = self.name("peer", host);
+        let whole = format!("{name}:{port}");
+        self.hosts.push((shown.to_owned(), whole.clone()));
+        self.hosts.push((host.to_owned(), name));
+        whole
     }
 
     /// An argument of fio, with names in the place of files.
@@ -464,6 +477,22 @@ mod tests {
         }
         assert!(text.contains("ENOSPC"));
         assert_eq!(a.host.storage.free.known(), None);
+    }
+
+    #[test]
+    fn a_peer_is_named_nowhere() {
+        let mut run = testkit::normal();
+        run.plan.named.push(model::named::Named {
+            kind: NamedKind::Peer,
+            ..::testkit::server("gate:5201")
+        });
+        let failed = "connect to `gate:5201`: nobody answers at gate".to_owned();
+        run.rounds[0].outcome = Outcome::Failed(Failure::Error(failed));
+        leave_out(&mut [&mut run]).unwrap();
+        let text = serde_json::to_string(&run).unwrap();
+        assert!(!text.contains("gate"), "{text}");
+        assert!(text.contains("connect to `peer-1:5201`: nobody answers at peer-1"));
+        assert_eq!(run.plan.named[0].path, "peer-1:5201");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use model::comparison::Difference;
 use model::facts::{Known, Section};
 use model::host::{BlockDevice, Cache, Fact, HostFacts, IoThrottle};
-use model::named::{Named, ServerFact};
+use model::named::{Named, NamedKind, ServerFact};
 use model::origin::Origin;
 use model::plan::Plan;
 use model::record::{Binary, Run, RunMeta};
@@ -222,6 +222,8 @@ impl List {
         self.each_named(&here, &there);
         let [here, there] = [base, other].map(|plan| plan.servers().collect::<Vec<_>>());
         self.each_named(&here, &there);
+        let [here, there] = [base, other].map(|plan| plan.peers().collect::<Vec<_>>());
+        self.each_named(&here, &there);
         self.0.extend(of_servers(base, other));
     }
 
@@ -348,10 +350,10 @@ fn measured(named: Option<&Named>) -> String {
     named.map_or_else(
         || "none: what the run makes itself".to_owned(),
         |named| {
-            let how = if named.writes {
-                "written to"
-            } else {
-                "only read"
+            let how = match (named.kind, named.writes) {
+                (NamedKind::Peer, _) => return named.path.clone(),
+                (_, true) => "written to",
+                (_, false) => "only read",
             };
             format!("{}, {how}", named.path)
         },

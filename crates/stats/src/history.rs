@@ -49,6 +49,8 @@ struct Earlier<'a> {
     same_storage: bool,
     /// Whether it worked on the database server that is compared, or on none as that.
     same_servers: bool,
+    /// The same of peers.
+    same_peers: bool,
 }
 
 /// What runs of a machine said of a metric.
@@ -90,7 +92,8 @@ impl<'a> Past<'a> {
             && base.host.hostname == other.host.hostname
             && base.meta.binary.build == other.meta.binary.build
             && same_storage(base, other)
-            && base.plan.servers().eq(other.plan.servers());
+            && base.plan.servers().eq(other.plan.servers())
+            && base.plan.peers().eq(other.plan.peers());
         let of_other = if alike {
             past.clone()
         } else {
@@ -120,6 +123,7 @@ impl<'a> Past<'a> {
             rounds: Rc::clone(rounds.get_or_init(|| Rc::new(RunRounds::of(other)))),
             same_storage: same_storage(run, other),
             same_servers: run.plan.servers().eq(other.plan.servers()),
+            same_peers: run.plan.peers().eq(other.plan.peers()),
         });
         Self(sorted.collect())
     }
@@ -130,6 +134,7 @@ impl<'a> Past<'a> {
             rounds: Rc::new(RunRounds::of(run)),
             same_storage: true,
             same_servers: true,
+            same_peers: true,
         });
         Self(earlier.collect())
     }
@@ -154,6 +159,7 @@ impl<'a> Past<'a> {
             let on_another = match rounds.case.nature {
                 _ if rounds.case.on_disk => !run.same_storage,
                 Nature::Database => !run.same_servers,
+                Nature::Network => !run.same_peers,
                 _ => false,
             };
             if on_another {

@@ -29,5 +29,7 @@ pub mod random;
 pub mod ready;
 pub mod signal;
 pub mod socket;
+pub mod tcp;
 pub mod trace;
 pub mod tree;
+pub mod until;

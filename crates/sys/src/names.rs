@@ -21,16 +21,15 @@ mod host;
 mod hosts;
 mod literal;
 mod message;
-mod until;
 
 pub use error::{NamesError, Reason};
 
 use crate::tree::Tree;
+use crate::until::Until;
 use config::Config;
 use host::Host;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
-use until::Until;
 
 /// The addresses of a host, each with `port`: at least one, none twice.
 ///

@@ -4,12 +4,13 @@ use engine::workload::Workload;
 
 mod arrivals;
 mod bracket;
+mod connect;
 mod cpu;
 pub mod db;
 mod first_write;
 pub mod fs;
 mod memory;
-mod net;
+pub mod net;
 mod open_loop;
 mod os;
 pub mod profiles;
@@ -54,6 +55,7 @@ pub static ALL: &[&dyn Workload] = &[
     &net::LOCAL_CONNECT,
     &net::LOCAL_RR,
     &net::LOCAL_TCP,
+    &net::TCP,
     &os::CONTEXT,
     &os::EXECL,
     &os::EXECL_STATIC,

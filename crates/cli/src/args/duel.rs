@@ -9,6 +9,7 @@ use engine::resolve::Set;
 use model::named::NamedKind;
 use report::formats::Kind;
 use std::path::PathBuf;
+use workloads::net::peer::{BadPeer, Peer};
 
 /// What options mean for a duel.
 const PAIRS: &str =
@@ -28,8 +29,8 @@ pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
     #[arg(value_name = "WHAT", required_unless_present = "resume", add = complete::to_measure())]
     pub(crate) what: Vec<String>,
-    /// Side A: dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE or set=TEST.PARAM=VALUE; may be given several
-    /// times
+    /// Side A: dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE, peer=HOST[:PORT] or set=TEST.PARAM=VALUE; may
+    /// be given several times
     #[arg(help_heading = "The two sides", long, value_name = "KEY=VALUE")]
     pub(crate) a: Vec<Trait>,
     /// Side B, likewise
@@ -58,7 +59,7 @@ pub(crate) struct DuelArgs {
 pub(crate) enum Trait {
     /// Its work directory is made in here.
     Dir(PathBuf),
-    /// It measures this in place of a test file.
+    /// It measures this in place of a test file, or the network to this peer.
     Named(NamedKind, PathBuf),
     /// Its tests of databases work on this server.
     Server(Unshown),
@@ -80,13 +81,18 @@ impl std::str::FromStr for Trait {
             Some(("file", file)) if !file.is_empty() => {
                 Ok(Self::Named(NamedKind::File, file.into()))
             }
+            Some(("peer", peer)) => {
+                let peer: Peer = peer.parse().map_err(|why: BadPeer| why.to_string())?;
+                Ok(Self::Named(NamedKind::Peer, peer.to_string().into()))
+            }
             Some(("db", url)) if !url.is_empty() => Ok(Self::Server(Unshown::new(url))),
             Some(("db-file", file)) if !file.is_empty() => Ok(Self::ServerFile(file.into())),
             Some(("set", set)) => set.parse().map(Self::Set),
             // An address by itself. It is read later: clap would print a refused one with a password in it.
             _ if text.contains("://") => Ok(Self::Server(Unshown::new(text))),
             _ => Err(format!(
-                "`{text}` is none of dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE and set=TEST.PARAM=VALUE"
+                "`{text}` is none of dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE, peer=HOST[:PORT] and \
+                 set=TEST.PARAM=VALUE"
             )),
         }
     }

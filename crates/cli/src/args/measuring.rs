@@ -13,6 +13,7 @@ use engine::resolve::Set;
 use model::bounds::{label, run_label};
 use model::units::Nanos;
 use std::path::PathBuf;
+use workloads::net::peer::Peer;
 
 /// How much is measured, in passes over all cases.
 #[derive(Debug, ClapArgs)]
@@ -54,6 +55,9 @@ pub(crate) struct NewRun {
     /// Let fs.dbench do what this load file of dbench 4 says, such as the client.txt that comes with dbench
     #[arg(long, value_name = "FILE", conflicts_with_all = ["device", "file"])]
     pub(crate) loadfile: Option<PathBuf>,
+    /// Measure the network between this machine and that one, where an iperf3 server listens [default port: 5201]
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["device", "file", "loadfile"])]
+    pub(crate) peer: Option<Peer>,
     /// A name for the run
     #[arg(help_heading = "Names", long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,

@@ -1,7 +1,7 @@
 //! `kurabe duel`: two set-ups of the same machine, measured in pairs of rounds and compared as pairs.
 //!
-//! Two disks, two mount options, two servers, two values of a parameter: whatever `dir=`, `db=`, `set=` or a shell
-//! command can tell apart.
+//! Two disks, two mount options, two servers, two peers, two values of a parameter: whatever `dir=`, `db=`, `peer=`,
+//! `set=` or a shell command can tell apart.
 //! Each side is a run of its own in the store, so that `show`, `export` and `compare` know both.
 //!
 //! What could be a slip is refused (one side that nobody said anything about, see `sides`) or said before anything is
@@ -159,13 +159,10 @@ fn side(args: &DuelArgs, consent: &Consent, seed: u64, own: Own<'_>) -> anyhow::
         Trait::Set(set) => Some(set.clone()),
         _ => None,
     });
-    let (device, file) = named(&args.new, name, traits)?;
     let label = args.new.label.as_ref();
     let new = NewRun {
-        device,
-        file,
         label: label.map(|label| format!("{label}-{name}")),
-        ..args.new.clone()
+        ..named(&args.new, name, traits)?
     };
     let request = Request {
         what: args.what.clone(),
@@ -186,29 +183,30 @@ fn side(args: &DuelArgs, consent: &Consent, seed: u64, own: Own<'_>) -> anyhow::
     new_run::prepare_on(own.server, dir, &new, &request)
 }
 
-/// The device or file that this side measures in place of a test file: its own, or that of both.
-fn named(
-    both: &NewRun,
-    name: &str,
-    traits: &[Trait],
-) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> {
+/// The options with what this side measures in place of a test file, or with which peer: its own, or that of both.
+fn named(both: &NewRun, name: &str, traits: &[Trait]) -> anyhow::Result<NewRun> {
     let mut own = traits.iter().filter_map(|own| match own {
-        Trait::Named(kind, path) => Some((kind, path)),
+        Trait::Named(kind, path) => Some((*kind, path)),
         _ => None,
     });
-    match (own.next(), own.next()) {
-        (Some(_), Some(_)) => Err(failure(
-            Exit::Usage,
-            format!(
-                "duel: side {} has two devices or files",
-                name.to_uppercase()
-            ),
-            None,
-        )),
-        (Some((NamedKind::Device, path)), None) => Ok((Some(path.clone()), None)),
-        (Some((_, path)), None) => Ok((None, Some(path.clone()))),
-        (None, _) => Ok((both.device.clone(), both.file.clone())),
+    let Some((kind, path)) = own.next() else {
+        return Ok(both.clone());
+    };
+    if own.next().is_some() {
+        let what = format!(
+            "duel: side {} has two devices, files or peers",
+            name.to_uppercase()
+        );
+        return Err(failure(Exit::Usage, what, None));
     }
+    let of = |wanted: NamedKind| (kind == wanted).then(|| path.clone());
+    let peer = of(NamedKind::Peer).map(|peer| peer.to_string_lossy().parse());
+    Ok(NewRun {
+        device: of(NamedKind::Device),
+        file: of(NamedKind::File),
+        peer: peer.transpose()?,
+        ..both.clone()
+    })
 }
 
 /// A pair needs both its halves: what only one side can do is refused before anything is measured.

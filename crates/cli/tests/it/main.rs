@@ -32,6 +32,7 @@ mod looks;
 mod lost;
 mod mariadb;
 mod memory;
+mod net_iperf3;
 mod net_local;
 mod offers;
 mod open_loop;

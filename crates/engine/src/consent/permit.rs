@@ -37,6 +37,8 @@ pub(super) enum Seen {
         /// Whether tables of others may be in the database.
         allow_existing: bool,
     },
+    /// A peer: the leave to send to it and to receive from it.
+    Peer,
 }
 
 /// Leave to open one file or device.
@@ -139,7 +141,7 @@ impl Permit {
         match &self.seen {
             Seen::Device { size_bytes, .. } => Some(*size_bytes),
             Seen::Erasable(permit) => Some(permit.size_bytes()),
-            Seen::File { .. } | Seen::Server { .. } => None,
+            Seen::File { .. } | Seen::Server { .. } | Seen::Peer => None,
         }
     }
 
@@ -166,6 +168,7 @@ impl Permit {
             }
             Seen::File { .. } => self.open_file(access),
             Seen::Server { .. } => Err(Refusal::unfit(&self.path, "it is a server and no file")),
+            Seen::Peer => Err(Refusal::unfit(&self.path, "it is a peer and no file")),
         }
     }
 

@@ -56,8 +56,8 @@ pub(crate) struct Behind {
 pub(crate) fn behind(tree: &Tree, path: &Path, kind: NamedKind) -> Behind {
     let why =
         |error: std::io::Error| format!("look at `{}`: {}", path.display(), error_name(&error));
-    if kind == NamedKind::Server {
-        let why = || "the storage of a server is its own affair".to_owned();
+    if kind.is_elsewhere() {
+        let why = || format!("the storage of a {kind} is its own affair");
         return Behind {
             size: Fact::Missing(why()),
             devices: Fact::Missing(why()),

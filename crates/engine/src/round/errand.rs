@@ -98,6 +98,8 @@ fn send(
             copies: 1,
             round: 0,
             seed: asked.seed,
+            warmup: asked.case.shape.warmup,
+            measure: asked.case.shape.measure,
             ns_per_tick: None,
             stand_in: bench.stand_in.clone(),
             known: None,

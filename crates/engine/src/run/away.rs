@@ -9,7 +9,6 @@ use super::{Lane, Runner};
 use crate::round::{Asked, NotDone, errand};
 use crate::set_up::is_of_set_up;
 use crate::wire::Sent;
-use model::named::NamedKind;
 use model::record::{Failure, Outcome, Round};
 use model::units::Nanos;
 use sys::clock::monotonic;
@@ -80,9 +79,10 @@ impl Lane<'_> {
         errand(&self.bench, asked, &mut |_| ()).map(drop)
     }
 
-    fn is_on_server(&self) -> bool {
+    /// On a server, or with a peer.
+    fn is_elsewhere(&self) -> bool {
         let stand_in = self.bench.stand_in.as_ref();
-        stand_in.is_some_and(|own| own.kind == NamedKind::Server)
+        stand_in.is_some_and(|own| own.kind.is_elsewhere())
     }
 }
 
@@ -95,7 +95,7 @@ impl Runner<'_> {
 
     fn reach_on(&mut self, side: usize, case: usize, left: Option<Nanos>) -> bool {
         let lane = &mut self.lanes[side];
-        let Some(failed) = lane.target.doubted.filter(|_| lane.is_on_server()) else {
+        let Some(failed) = lane.target.doubted.filter(|_| lane.is_elsewhere()) else {
             return true;
         };
         let most = left.map_or(AWAY_MAX, |left| left.min(AWAY_MAX));

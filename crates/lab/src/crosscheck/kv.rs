@@ -213,9 +213,11 @@ impl Sides<Requests> for Bench<'_> {
             ("data_size", BYTES.to_string()),
             ("pipeline", load.pipeline.to_string()),
         ];
-        let round = self
-            .own
-            .round((&test, load.connections, &self.url), &sets, commands)?;
+        let round = self.own.round(
+            (&test, load.connections, ["--db", &self.url]),
+            &sets,
+            commands,
+        )?;
         Ok(vec![
             round.of("requests_per_s")?,
             1e9 / round.of("cpu_ns_per_op")?,

@@ -11,8 +11,9 @@
 //! bug. With `--out` everything is kept: versions, command lines, and every pair.
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
-//! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark. [`rebuild`] asks another
-//! question: whether our own figures stay where they are when the program is linked in another order.
+//! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark, [`net`] for networks, beside
+//! iperf3. [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in
+//! another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
@@ -22,6 +23,7 @@ mod checks;
 mod files;
 mod floor;
 mod kv;
+mod net;
 mod originals;
 mod pairs;
 mod pgbench;
@@ -50,7 +52,7 @@ const ROUNDS: u32 = sys::loops::CLONES;
     name = "cargo lab crosscheck",
     no_binary_name = true,
     after_help = "`cargo lab crosscheck files` does the same for file systems, `servers`, `pgbench` and `kv` in its \
-                  place for databases, and `cargo lab crosscheck rebuild` asks whether figures \
+                  place for databases, `net` for networks, and `cargo lab crosscheck rebuild` asks whether figures \
                   move with the order of linking; each has a `--help` of its own."
 )]
 struct Options {
@@ -91,6 +93,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         [rebuild::WORD, rest @ ..] => return rebuild::run(root, rest),
         [files::WORD, rest @ ..] => return files::run(root, rest),
         [kv::WORD, rest @ ..] => return kv::run(root, rest),
+        [net::WORD, rest @ ..] => return net::run(root, rest),
         [servers::WORD, rest @ ..] => return servers::run(root, rest),
         [pgbench::WORD, rest @ ..] => return pgbench::run(root, rest),
         [floor::WORD, rest @ ..] => return floor::echo(rest),

@@ -57,15 +57,16 @@ impl Own {
         })
     }
 
-    /// One round of a test with so many copies on the server at `url`.
+    /// One round of a test with so many copies on the server that these words name.
     pub(super) fn round(
         &self,
-        (test, copies, url): (&str, u32, &str),
+        (test, copies, server): (&str, u32, [&str; 2]),
         sets: &[(&str, String)],
         commands: &mut Vec<String>,
     ) -> anyhow::Result<Round> {
         let mut run = command(&self.dir, &self.binary);
-        run.args(["run", test, "--copies", &copies.to_string(), "--db", url]);
+        run.args(["run", test, "--copies", &copies.to_string()]);
+        run.args(server);
         for (name, value) in sets {
             run.args(["--set", &format!("{test}.{name}={value}")]);
         }

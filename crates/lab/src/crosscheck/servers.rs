@@ -157,7 +157,8 @@ impl Bench<'_> {
             ("rows", self.rand_type.clone()),
         ];
         let Transactions { test, threads, .. } = load;
-        self.own.round((test, *threads, url), &sets, commands)
+        self.own
+            .round((test, *threads, ["--db", url]), &sets, commands)
     }
 }
 

@@ -212,10 +212,10 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
             // A device is named already; what it is and what lies below it says more.
             let model = devices.first().and_then(|device| device.model.known());
             let kinds: Vec<&str> = devices.iter().map(|device| device.kind.as_str()).collect();
-            let how = if named.writes {
-                lang.pick("written to", "書き込みあり")
-            } else {
-                lang.pick("only read", "読み取りのみ")
+            let how = match (named.kind, named.writes) {
+                (NamedKind::Peer, _) => None,
+                (_, true) => Some(lang.pick("written to", "書き込みあり").to_owned()),
+                (_, false) => Some(lang.pick("only read", "読み取りのみ").to_owned()),
             };
             let parts = [
                 Some(named.path.clone()),
@@ -223,11 +223,12 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
                 model.cloned(),
                 named.size.known().copied().map(bytes),
                 version(named).cloned(),
-                Some(how.to_owned()),
+                how,
             ];
             let what = match named.kind {
                 NamedKind::Load => lang.pick("load file", "負荷ファイル"),
                 NamedKind::Output => lang.pick("output", "出力"),
+                NamedKind::Peer => lang.pick("measured with", "測定相手"),
                 NamedKind::Device | NamedKind::File | NamedKind::Server => {
                     lang.pick("works on", "測定対象")
                 }

@@ -54,6 +54,8 @@ pub struct Written {
     pub files: Bytes,
     /// How long rounds write as much as the storage takes.
     pub throughout: Nanos,
+    /// How long data goes to peers or comes from them, as fast as it can.
+    pub to_peers: Nanos,
 }
 
 /// The plan in words: cases, rounds, time. The sides of a duel have the same cases.
@@ -68,6 +70,7 @@ pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     }
     blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
     blocks.extend(written(view.writes).map(Block::Line));
+    blocks.extend(sent(view.writes.to_peers).map(Block::Line));
     let grounds = view.runs.iter();
     let grounds = grounds.flat_map(|run| grounds::planned(&run.plan));
     blocks.extend(grounds.map(Block::Line));
@@ -167,6 +170,7 @@ fn of_soak(view: &PlanView<'_>, plan: &Plan, soak: &Soak, case: &PlannedCase) ->
 /// What the plan works on beside the run's own directory.
 fn target(named: &Named) -> Block {
     let how = match (named.writes, named.kind) {
+        (_, NamedKind::Peer) => "data goes to it or comes from it",
         (false, _) => "only read",
         // Nothing but what carries our mark is ever dropped there.
         (true, NamedKind::Server) => {
@@ -189,6 +193,21 @@ fn written(writes: Written) -> Option<String> {
     });
     let parts: Vec<String> = files.into_iter().chain(throughout).collect();
     (!parts.is_empty()).then(|| format!("writes to storage: {}", parts.join(", and ")))
+}
+
+/// Gigabytes, as they are billed, of a second of 1 Gbit/s.
+const GB_PER_S: f64 = 0.125;
+
+/// What goes over networks: nobody knows how fast they are, and some are paid for by what was sent.
+fn sent(time: Nanos) -> Option<String> {
+    (time > Nanos::ZERO).then(|| {
+        let gigabytes = time.as_secs_f64() * GB_PER_S;
+        format!(
+            "network: as much as it takes for {}, which is not bounded and may be paid for: {gigabytes:.1} GB at 1 \
+             Gbit/s",
+            span(time)
+        )
+    })
 }
 
 /// What is left out, what is to be known, and what all of it takes.
@@ -252,6 +271,7 @@ mod tests {
             let writes = Written {
                 files: Bytes(files),
                 throughout: Nanos::from_secs(throughout),
+                ..Written::default()
             };
             assert_eq!(written(writes).as_deref(), expected);
         };
@@ -261,6 +281,14 @@ mod tests {
         check(2 << 30, 43, Some(both));
         let only = "writes to storage: without a pause for 43 s";
         check(0, 43, Some(only));
+    }
+
+    #[test]
+    fn what_goes_over_networks_is_told_as_what_it_would_be_at_a_known_rate() {
+        assert_eq!(sent(Nanos::ZERO), None);
+        let told = sent(Nanos::from_secs(16)).unwrap();
+        assert!(told.starts_with("network: as much as it takes for 16 s, which is not bounded"));
+        assert!(told.ends_with(": 2.0 GB at 1 Gbit/s"), "{told}");
     }
 
     #[test]

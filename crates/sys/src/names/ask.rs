@@ -5,7 +5,7 @@ use super::error::{NamesError, Reason};
 use super::exchange::{self, How};
 use super::host::Host;
 use super::message::{Answer, FORMERR, Kind, NOTIMP, REFUSED, SERVFAIL};
-use super::until::Until;
+use crate::until::Until;
 use std::net::{IpAddr, SocketAddr};
 
 /// The addresses of a name, at least one, those of IPv4 first.

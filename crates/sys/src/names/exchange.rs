@@ -8,8 +8,8 @@
 use super::any_port_for;
 use super::error::Reason;
 use super::message::{Answer, Kind, Question};
-use super::until::Until;
 use crate::tree::error_name;
+use crate::until::Until;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;

@@ -1,6 +1,11 @@
 //! Family `net`: what passes between this machine and another one, or over its own loopback.
 
+pub mod deadline;
 mod exchange;
+pub mod iperf3;
 mod local;
+pub mod peer;
+mod tcp;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};
+pub(crate) use tcp::TCP;

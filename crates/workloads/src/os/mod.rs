@@ -121,6 +121,8 @@ pub(crate) mod testing {
             copies: 1,
             round: 1,
             seed: 1,
+            warmup: model::plan::Shape::DEFAULT.warmup,
+            measure: model::plan::Shape::DEFAULT.measure,
             ns_per_tick: None,
             stand_in: None,
             anchors: std::collections::BTreeMap::new(),

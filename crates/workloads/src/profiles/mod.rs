@@ -17,6 +17,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("kv", include_str!("kv.toml")),
     ("mbw", include_str!("mbw.toml")),
     ("memory", include_str!("memory.toml")),
+    ("net", include_str!("net.toml")),
     ("net-local", include_str!("net-local.toml")),
     ("oltp", include_str!("oltp.toml")),
     ("quick", include_str!("quick.toml")),
@@ -160,16 +161,21 @@ mod tests {
 
     fn planned(what: &str, sets: &[&str], host: &HostFacts) -> model::plan::Plan {
         let sets = sets.iter().map(|text| text.parse().unwrap()).collect();
-        let server = || StandIn {
-            path: "redis://127.0.0.1:6379/0".into(),
-            kind: NamedKind::Server,
+        // They work on a server, or with a peer, alone.
+        let stand_in = match what {
+            "kv" => Some(("redis://127.0.0.1:6379/0", NamedKind::Server)),
+            "net" => Some(("127.0.0.1:5201", NamedKind::Peer)),
+            _ => None,
         };
+        let stand_in = stand_in.map(|(path, kind)| StandIn {
+            path: path.into(),
+            kind,
+        });
         resolved(
             &Request {
                 what: vec![what.to_owned()],
                 sets,
-                // It works on a server alone.
-                stand_in: (what == "kv").then(server),
+                stand_in,
                 ..Request::default()
             },
             host,

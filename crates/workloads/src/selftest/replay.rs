@@ -262,6 +262,8 @@ mod tests {
             copies: 1,
             round,
             seed: 0,
+            warmup: model::units::Nanos::ZERO,
+            measure: model::units::Nanos::ZERO,
             ns_per_tick: None,
             stand_in: None,
             anchors: std::collections::BTreeMap::new(),

@@ -10,6 +10,7 @@ use crate::output;
 use crate::server::{self, Server};
 use dialects::printable::quoted;
 use engine::budget::rounds_wanted;
+use model::named::NamedKind;
 use model::record::Run;
 use report::{Lang, duel};
 use stats::ROUNDS_MIN;
@@ -86,6 +87,7 @@ pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
     let places = traits.map(|own| own.iter().any(is_place));
     let (both, server) = (&args.new, &args.server);
     let is_common = both.dir.is_some() || both.device.is_some() || both.file.is_some();
+    let is_common = is_common || both.peer.is_some();
     let is_common = is_common || server.db.is_some() || server.db_file.is_some();
     let commands = [&args.a_cmd, &args.b_cmd].map(Option::is_some);
     for (one, (name, other, letter)) in names.into_iter().enumerate() {
@@ -93,7 +95,10 @@ pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
             let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
             let here = here.display();
             let is_server = traits[one].iter().any(is_server);
-            let hint = if is_server {
+            let is_peer = |own: &Trait| matches!(own, Trait::Named(NamedKind::Peer, _));
+            let hint = if traits[one].iter().any(is_peer) {
+                format!("such as `--{other} peer=HOST`")
+            } else if is_server {
                 format!("such as `--{other} db=URL`; `--{other} dir=.` is SQLite in {here}")
             } else {
                 format!("such as `--{other} dir=DIR`; `--{other} dir=.` is {here}")
@@ -121,6 +126,7 @@ pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
 pub(super) fn own_traits(traits: &[Trait], dir: &Path, server: Option<&Server>) -> Vec<String> {
     let text = |own: &Trait| match own {
         Trait::Dir(_) => format!("dir={}", dir.display()),
+        Trait::Named(NamedKind::Peer, peer) => format!("peer={}", peer.display()),
         Trait::Named(kind, path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             format!("{kind}={}", path.display())
@@ -170,7 +176,6 @@ pub(super) fn warn(sides: &[Run; 2], lang: Lang) {
 mod tests {
     use super::*;
     use engine::resolve::Set;
-    use model::named::NamedKind;
 
     #[test]
     fn a_side_is_told_as_it_can_be_typed_again() {

@@ -9,6 +9,7 @@ use super::facts::fact;
 use super::tls::{self, Tls};
 use super::trouble::{Trouble, stranger};
 use super::trust::TlsTrouble;
+use crate::connect::{NotConnected, connect};
 use crate::db::address::{Address, Host};
 use crate::db::engines::Engine;
 use bytes::BytesMut;
@@ -19,9 +20,9 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
-use sys::names::addresses;
 use sys::ready::is_readable_within;
 use sys::socket::keep_alive;
+use sys::until::Until;
 
 /// Being let in may take this long.
 pub(in crate::db) const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -65,18 +66,15 @@ fn connected(to: &Address, by: u64) -> Result<Socket, Trouble> {
             .map(Socket::Unix)
             .map_err(refused),
         Host::Name(name) => {
-            let mut last = io::ErrorKind::NotFound.into();
-            for place in addresses(name, to.port, CONNECT_MAX).map_err(Trouble::Name)? {
-                match TcpStream::connect_timeout(&place, left(by).ok_or(Trouble::Silent)?) {
-                    Ok(stream) => {
-                        stream.set_nodelay(true).map_err(refused)?;
-                        keep_alive(stream.as_fd()).map_err(refused)?;
-                        return Ok(Socket::Tcp(stream));
-                    }
-                    Err(error) => last = error,
-                }
-            }
-            Err(refused(last))
+            let until = Until::at(by).or_after(CONNECT_MAX);
+            let stream = connect(name, to.port, until).map_err(|why| match why {
+                NotConnected::Name(why) => Trouble::Name(why),
+                NotConnected::Late => Trouble::Silent,
+                NotConnected::Refused(error) => refused(error),
+            })?;
+            stream.set_nodelay(true).map_err(refused)?;
+            keep_alive(stream.as_fd()).map_err(refused)?;
+            Ok(Socket::Tcp(stream))
         }
     }
 }

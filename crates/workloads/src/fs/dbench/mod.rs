@@ -218,7 +218,8 @@ impl Workload for Dbench {
     }
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        let named = stand_in.filter(|named| named.kind != NamedKind::Server);
+        let is_file = |named: &&StandIn| !named.kind.is_elsewhere();
+        let named = stand_in.filter(is_file);
         let named = named.filter(|_| params.text(LOAD) != OWN);
         let touch = named.map(|file| Touch {
             path: file.path.clone(),

@@ -29,6 +29,8 @@ pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
         copies: 2,
         round: 1,
         seed: 7,
+        warmup: model::plan::Shape::DEFAULT.warmup,
+        measure: model::plan::Shape::DEFAULT.measure,
         ns_per_tick: None,
         stand_in: None,
         anchors: std::collections::BTreeMap::new(),

@@ -5,22 +5,28 @@ use std::time::Duration;
 
 /// An instant of the monotonic clock, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Until(u64);
+pub struct Until(u64);
 
 impl Until {
     /// The instant that is `span` away.
-    pub(super) fn after(span: Duration) -> Self {
+    pub fn after(span: Duration) -> Self {
         let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         Self(monotonic().saturating_add(nanos))
     }
 
+    /// That of the monotonic clock, in nanoseconds.
+    pub const fn at(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
     /// The instant that is `span` away, or this one where that is sooner.
-    pub(super) fn or_after(self, span: Duration) -> Self {
+    #[must_use]
+    pub fn or_after(self, span: Duration) -> Self {
         Self(self.0.min(Self::after(span).0))
     }
 
     /// What is left; `None` where it is over.
-    pub(super) fn left(self) -> Option<Duration> {
+    pub fn left(self) -> Option<Duration> {
         let nanos = self.0.saturating_sub(monotonic());
         (nanos > 0).then(|| Duration::from_nanos(nanos))
     }

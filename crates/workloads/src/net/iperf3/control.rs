@@ -1,0 +1,226 @@
+//! The control connection of a client: from the cookie to the results of both ends.
+//!
+//! Whoever asks says until when. What a server says that was not to come ends the test, with its words.
+
+use super::wire_error::{Part, WireError};
+use super::{Cookie, Parameters, Results, ServerError, State};
+use crate::connect::{NotConnected, connect};
+use crate::net::deadline::Timed;
+use crate::net::exchange::is_time_out;
+use crate::net::peer::Peer;
+use engine::workload::WorkError;
+use std::io::{self, ErrorKind, Read};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::ready::is_readable_within;
+use sys::until::Until;
+
+/// Why a test does not go on.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// There is no connection.
+    Connect(NotConnected),
+    /// Another client has the server.
+    Busy,
+    /// The server refused.
+    Told(ServerError),
+    /// The server was interrupted.
+    Terminated,
+    /// Something else was to come.
+    Unexpected(State),
+    /// It was not understood, or nothing came.
+    Wire(WireError),
+    /// The server ended the connection in the middle.
+    Gone,
+}
+
+impl From<WireError> for Trouble {
+    fn from(error: WireError) -> Self {
+        match error {
+            WireError::Ended {
+                got: 0,
+                part: Part::State,
+                ..
+            } => Self::Gone,
+            WireError::Io(Part::State, why) if why.kind() == ErrorKind::ConnectionReset => {
+                Self::Gone
+            }
+            other => Self::Wire(other),
+        }
+    }
+}
+
+/// A server stays with us until it is done, so that the next test does not find it busy; no longer than this.
+const LEAVES_WITHIN: Duration = Duration::from_secs(2);
+
+/// A connection that is in a test.
+#[derive(Debug)]
+pub(crate) struct Control {
+    stream: TcpStream,
+    cookie: Cookie,
+    at: SocketAddr,
+}
+
+impl Control {
+    /// Connects and says who we are; the server waits for parameters then.
+    pub(crate) fn open(peer: &Peer, until: Until) -> Result<Self, Trouble> {
+        let stream = connect(peer.host(), peer.port(), until).map_err(Trouble::Connect)?;
+        let refused = |error| Trouble::Connect(NotConnected::Refused(error));
+        stream.set_nodelay(true).map_err(refused)?;
+        let at = stream.peer_addr().map_err(refused)?;
+        let cookie = Cookie::new().map_err(refused)?;
+        let control = Self { stream, cookie, at };
+        cookie.write(&mut control.timed(until))?;
+        control.expect(State::ParamExchange, until)?;
+        Ok(control)
+    }
+
+    /// Says what is wanted; the server waits for streams then.
+    pub(crate) fn agree(&self, parameters: &Parameters, until: Until) -> Result<(), Trouble> {
+        parameters.write(&mut self.timed(until))?;
+        self.expect(State::CreateStreams, until)
+    }
+
+    /// A connection for a stream, to where the control connection leads.
+    pub(crate) fn stream(&self, until: Until) -> Result<TcpStream, Trouble> {
+        let left = until.left().ok_or(NotConnected::Late);
+        let left = left.map_err(Trouble::Connect)?;
+        let stream = TcpStream::connect_timeout(&self.at, left);
+        let stream = stream.map_err(|error| Trouble::Connect(NotConnected::Refused(error)))?;
+        self.cookie.write(&mut Timed::new(&stream, until))?;
+        Ok(stream)
+    }
+
+    /// Waits until the server has all streams. Data flows from then on.
+    pub(crate) fn begin(&self, until: Until) -> Result<(), Trouble> {
+        self.expect(State::TestStart, until)?;
+        self.expect(State::TestRunning, until)
+    }
+
+    /// Waits so long, and whether the server has said something meanwhile.
+    pub(crate) fn says_within(&self, at_most: Duration) -> io::Result<bool> {
+        match is_readable_within(self.stream.as_fd(), at_most) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
+            other => other,
+        }
+    }
+
+    /// What the server says in the middle of a test, where nothing is to come.
+    pub(crate) fn said(&self, until: Until) -> Trouble {
+        let mut from = self.timed(until);
+        match State::read(&mut from) {
+            Ok(state) => self.other(state, until),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Says that the test is over.
+    pub(crate) fn end(&self, until: Until) -> Result<(), Trouble> {
+        Ok(State::TestEnd.write(&mut self.timed(until))?)
+    }
+
+    /// Waits until the server has heard that, and wants results.
+    pub(crate) fn ended(&self, until: Until) -> Result<(), Trouble> {
+        self.expect(State::ExchangeResults, until)
+    }
+
+    /// Gives our results for the server's, and goes.
+    pub(crate) fn exchange(self, ours: &Results, until: Until) -> Result<Results, Trouble> {
+        ours.write(&mut self.timed(until))?;
+        let theirs = Results::read(&mut self.timed(until))?;
+        self.expect(State::DisplayResults, until)?;
+        State::IperfDone.write(&mut self.timed(until))?;
+        self.leave();
+        Ok(theirs)
+    }
+
+    /// Goes, and waits until the server has seen that.
+    pub(crate) fn leave(self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let mut rest = Timed::new(&self.stream, Until::after(LEAVES_WITHIN));
+        let _ = io::copy(&mut rest.by_ref().take(64), &mut io::sink());
+    }
+
+    const fn timed(&self, until: Until) -> Timed<'_> {
+        Timed::new(&self.stream, until)
+    }
+
+    fn expect(&self, expected: State, until: Until) -> Result<(), Trouble> {
+        let state = State::read(&mut self.timed(until))?;
+        if state == expected {
+            return Ok(());
+        }
+        Err(self.other(state, until))
+    }
+
+    fn other(&self, state: State, until: Until) -> Trouble {
+        match state {
+            State::AccessDenied => Trouble::Busy,
+            State::ServerTerminate => Trouble::Terminated,
+            State::ServerError => match ServerError::read(&mut self.timed(until)) {
+                Ok(error) => Trouble::Told(error),
+                Err(error) => error.into(),
+            },
+            other => Trouble::Unexpected(other),
+        }
+    }
+}
+
+impl Trouble {
+    /// In words, as the failure of a round: what was done, with whom, and what helps.
+    pub(crate) fn told(&self, peer: &Peer, doing: &str) -> WorkError {
+        let port = peer.port();
+        let said = match self {
+            Self::Connect(why) => return not_connected(why, peer),
+            Self::Busy => "it is busy with another test\n\
+                           hint: `iperf3 -s` has one client at a time; before 3.15 one that vanished may hold it for \
+                           minutes"
+                .to_owned(),
+            Self::Told(error) => format!("the server ended the test: {error}"),
+            Self::Terminated => {
+                "the server was interrupted (SERVER_TERMINATE)\nhint: start it again".to_owned()
+            }
+            Self::Unexpected(state) => {
+                format!("the server said {state:?}, which does not belong here")
+            }
+            Self::Wire(error @ WireError::Late(_)) => format!(
+                "{error}\nhint: does iperf3 listen at TCP port {port} there? One before 3.15 says nothing while \
+                 another client is connected and silent"
+            ),
+            Self::Wire(error) => error.to_string(),
+            Self::Gone => format!(
+                "the server closed the control connection\nhint: its own output says why; and does iperf3 listen at \
+                 TCP port {port} there?"
+            ),
+        };
+        WorkError::Failed(format!("{doing} `{peer}`: {said}"))
+    }
+}
+
+fn not_connected(why: &NotConnected, peer: &Peer) -> WorkError {
+    let port = peer.port();
+    let silent = || {
+        format!(
+            "nobody answers\nhint: the host is down, or a packet filter there or on the way drops what goes to TCP \
+             port {port} there, or what comes back from it"
+        )
+    };
+    let said = match why {
+        NotConnected::Name(why) => why.to_string(),
+        NotConnected::Late => silent(),
+        NotConnected::Refused(error) if is_time_out(error) => silent(),
+        NotConnected::Refused(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            let start = if port == super::PORT {
+                "iperf3 -s".to_owned()
+            } else {
+                format!("iperf3 -s -p {port}")
+            };
+            format!(
+                "{error}\nhint: nobody listens at TCP port {port} there; `{start}` there starts a server"
+            )
+        }
+        NotConnected::Refused(error) => error.to_string(),
+    };
+    WorkError::Failed(format!("connect to `{peer}`: {said}"))
+}

@@ -1,0 +1,211 @@
+//! Servers on loopback that follow a script, to the letter or against it.
+
+use super::TCP;
+use crate::net::iperf3::{Cookie, Parameters, Results, State, StreamResults, stream_id};
+use crate::net::peer::Peer;
+use crate::os::testing::{params, place};
+use engine::consent::{Consent, Permits, Touch, decide};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::params::Params;
+use model::units::Nanos;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::time::Duration;
+use sys::clock::monotonic;
+use sys::tree::Tree;
+use tempfile::TempDir;
+
+/// A client on its way through a test.
+pub(super) struct Talk {
+    pub(super) control: TcpStream,
+    pub(super) streams: Vec<TcpStream>,
+    pub(super) asked: Parameters,
+}
+
+impl Talk {
+    /// Takes a client in, with its cookie.
+    pub(super) fn accept(listener: &TcpListener) -> Self {
+        let (mut control, _) = listener.accept().unwrap();
+        Cookie::read(&mut control).unwrap();
+        Self {
+            control,
+            streams: Vec::new(),
+            asked: Parameters::default(),
+        }
+    }
+
+    pub(super) fn say(&mut self, bytes: &[u8]) {
+        self.control.write_all(bytes).unwrap();
+    }
+
+    pub(super) fn states(&mut self, states: &[State]) {
+        for state in states {
+            state.write(&mut self.control).unwrap();
+        }
+    }
+
+    /// Hears what is wanted.
+    pub(super) fn agreed(mut self) -> Self {
+        self.states(&[State::ParamExchange]);
+        self.asked = Parameters::read(&mut self.control).unwrap();
+        self.asked.check().unwrap();
+        self
+    }
+
+    /// Takes all streams in; data flows from now on.
+    pub(super) fn begun(listener: &TcpListener) -> Self {
+        let mut talk = Self::accept(listener).agreed();
+        talk.states(&[State::CreateStreams]);
+        for _ in 0..talk.asked.all_streams() {
+            let (mut stream, _) = listener.accept().unwrap();
+            Cookie::read(&mut stream).unwrap();
+            talk.streams.push(stream);
+        }
+        talk.states(&[State::TestStart, State::TestRunning]);
+        talk
+    }
+
+    /// Sends or receives until the client says that the test is over; bytes of each stream after `omit`, and seconds.
+    pub(super) fn flown(&mut self) -> (Vec<u64>, f64) {
+        let begun = monotonic();
+        let omit = u64::try_from(self.asked.omit).unwrap() * 1_000_000_000;
+        let mut began = None;
+        let mut bytes = vec![0; self.streams.len()];
+        let mut block = vec![7; 1 << 16];
+        for stream in &self.streams {
+            stream.set_nonblocking(true).unwrap();
+        }
+        self.control.set_nonblocking(true).unwrap();
+        loop {
+            if began.is_none() && monotonic() - begun >= omit {
+                began = Some(monotonic());
+                bytes.fill(0);
+            }
+            for (stream, bytes) in self.streams.iter_mut().zip(&mut bytes) {
+                let moved = if self.asked.reverse {
+                    stream.write(&block)
+                } else {
+                    stream.read(&mut block)
+                };
+                match moved {
+                    Ok(moved) => *bytes += moved as u64,
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
+                }
+            }
+            let mut state = [0];
+            match self.control.read(&mut state) {
+                Ok(1) => {
+                    assert_eq!(State::of(state[0]).unwrap(), State::TestEnd);
+                    break;
+                }
+                Ok(_) => panic!("the client has gone"),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
+            }
+        }
+        self.control.set_nonblocking(false).unwrap();
+        let seconds = monotonic() - began.unwrap_or(begun);
+        (bytes, Duration::from_nanos(seconds).as_secs_f64())
+    }
+
+    /// What a server has counted.
+    pub(super) fn counted(&self, bytes: &[u64], seconds: f64) -> Results {
+        let stream = |(place, bytes): (u32, &u64)| StreamResults {
+            id: stream_id(place),
+            bytes: i64::try_from(*bytes).unwrap(),
+            retransmits: if self.asked.reverse { 3 } else { -1 },
+            start_time: Some(1.0),
+            end_time: Some(1.0 + seconds),
+            ..StreamResults::default()
+        };
+        Results {
+            cpu_util_total: Some(50.0),
+            cpu_util_user: Some(10.0),
+            cpu_util_system: Some(40.0),
+            sender_has_retransmits: if self.asked.reverse { 1 } else { -1 },
+            congestion_used: Some("vegas".to_owned()),
+            streams: (0..).zip(bytes).map(stream).collect(),
+            server_output_text: None,
+        }
+    }
+
+    /// Asks for results, which the client gives.
+    pub(super) fn results(&mut self) -> Results {
+        self.states(&[State::ExchangeResults]);
+        Results::read(&mut self.control).unwrap()
+    }
+
+    /// Gives these, and sees the client go.
+    pub(super) fn done(mut self, results: &Results) {
+        results.write(&mut self.control).unwrap();
+        self.states(&[State::DisplayResults]);
+        assert_eq!(State::read(&mut self.control).unwrap(), State::IperfDone);
+    }
+}
+
+/// Does something with a server that follows `script`.
+pub(super) fn beside<T>(
+    script: impl FnOnce(&TcpListener) + Send,
+    client: impl FnOnce(&Peer) -> T,
+) -> T {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let peer = listener.local_addr().unwrap().to_string().parse().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            script(&listener);
+            drop(listener);
+        });
+        client(&peer)
+    })
+}
+
+/// Leave to speak to this peer.
+pub(super) fn permits(peer: &Peer) -> Permits {
+    let stand_in = peer.stand_in();
+    let touch = Touch {
+        path: stand_in.path,
+        kind: stand_in.kind,
+        writes: false,
+        creates: false,
+    };
+    let granted = decide(&Tree::real(), vec![touch], &Consent::default(), &|_| None);
+    granted.unwrap().permits.clone()
+}
+
+/// Where a round of so many flows is done; its parts are short, and a server is told whole seconds.
+pub(super) fn place_of(peer: &Peer, flows: u32) -> (TempDir, Place) {
+    let (root, place) = place();
+    let place = Place {
+        copies: flows,
+        stand_in: Some(peer.stand_in()),
+        permits: permits(peer),
+        warmup: Nanos::ZERO,
+        measure: Nanos::from_millis(MEASURE_MS),
+        ..place
+    };
+    (root, place)
+}
+
+/// How long data flows.
+pub(super) const MEASURE_MS: u64 = 400;
+
+pub(super) fn set(direction: &str) -> Params {
+    params(&TCP, &[("direction", direction)])
+}
+
+/// A round in this direction.
+pub(super) fn round(peer: &Peer, direction: &str, flows: u32) -> Result<Finish, WorkError> {
+    let (_root, place) = place_of(peer, flows);
+    let mut body = TCP.prepare(&set(direction), &place)?;
+    work(body.as_mut())?;
+    body.finish()
+}
+
+/// Batches until the time is over.
+pub(super) fn work(body: &mut dyn Body) -> Result<(), WorkError> {
+    let until = monotonic() + MEASURE_MS * 1_000_000;
+    while monotonic() < until {
+        body.batch(5, &mut Recorder::off())?;
+    }
+    Ok(())
+}

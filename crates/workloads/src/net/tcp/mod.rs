@@ -1,0 +1,146 @@
+//! `net.tcp`: bytes one way between this machine and one where an iperf3 server listens.
+//!
+//! A round is one test of iperf3's protocol, which we end when its time is over here. The supervisor's copies are flows
+//! of one worker: one test has them all. The peer's address is resolved once per round.
+
+mod figures;
+mod flows;
+mod round;
+mod spec;
+
+use super::peer::{Peer, peer_of, reach};
+use engine::consent::Touch;
+use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
+use model::headline::{Headline, Topic};
+use model::host::HostFacts;
+use model::params::Params;
+use model::plan::{Settle, Shape};
+use model::spec::{MetricDef, Spec};
+use model::units::Nanos;
+use round::Round;
+use spec::{OF_SENDERS, SPEC};
+use std::time::Duration;
+
+/// The workload.
+pub(crate) static TCP: Tcp = Tcp;
+
+/// Flows of TCP.
+#[derive(Debug)]
+pub(crate) struct Tcp;
+
+/// How long a server has for each part of the talk before and behind a test.
+pub(crate) const SAYS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Connecting and the talk: some round trips.
+const SETUP: Nanos = Nanos::from_millis(300);
+/// Three parts of a talk, and a server that is busy for a while.
+const SETUP_MAX: Nanos = Nanos::from_secs(60);
+
+const TIME_MIN: Nanos = Nanos::from_secs(1);
+const TIME_MAX: Nanos = Nanos::from_secs(3600);
+const OMIT_MAX: Nanos = Nanos::from_secs(60);
+const SECOND: u64 = 1_000_000_000;
+
+/// Flows of a test: as many as iperf3 has streams.
+const FLOWS_MAX: u32 = 128;
+
+/// What a case without a peer is told.
+const NEEDS: &str =
+    "it works with another machine, where an iperf3 server listens and which `--peer HOST` names";
+
+fn is_up(params: &Params) -> bool {
+    params.text("direction") == "up"
+}
+
+impl Workload for Tcp {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        Shape {
+            setup: SETUP,
+            setup_max: SETUP_MAX,
+            warmup: params.duration("omit"),
+            measure: params.duration("time"),
+            measure_min: TIME_MIN,
+            settle: Settle::None,
+            threads: true,
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        if !(TIME_MIN..=TIME_MAX).contains(&params.duration("time")) {
+            return Err(BadValue::new("time", "from 1s to 1h"));
+        }
+        let omit = params.duration("omit");
+        if omit > OMIT_MAX || !omit.0.is_multiple_of(SECOND) {
+            return Err(BadValue::new("omit", "whole seconds, up to 60s"));
+        }
+        if !(1 << 10..=1 << 20).contains(&params.size("size").0) {
+            return Err(BadValue::new("size", "from 1k to 1M"));
+        }
+        Ok(())
+    }
+
+    fn supported_with(&self, _: &Params, _: &HostFacts, copies: u32) -> Result<(), String> {
+        if copies <= FLOWS_MAX {
+            return Ok(());
+        }
+        Err(format!("a test of iperf3 has {FLOWS_MAX} streams at most"))
+    }
+
+    fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
+        let up = is_up(params);
+        let is_known = |metric: &&MetricDef| up || !OF_SENDERS.contains(&metric.quantity);
+        SPEC.metrics.iter().filter(is_known).collect()
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        let words = if is_up(params) {
+            ["TCP up", "TCP 上り"]
+        } else {
+            ["TCP down", "TCP 下り"]
+        };
+        Some(Headline::new(Topic::Network, words).and_all())
+    }
+
+    fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
+        let peer = peer_of(stand_in).map(|peer| Touch {
+            path: peer.path.clone(),
+            kind: peer.kind,
+            writes: false,
+            creates: false,
+        });
+        peer.into_iter().collect()
+    }
+
+    fn without_stand_in(&self) -> Result<(), String> {
+        Err(NEEDS.to_owned())
+    }
+
+    fn on_stand_in(&self, _: &Params, stand_in: &StandIn) -> Result<Option<OnStandIn>, String> {
+        peer_of(Some(stand_in))
+            .map(|_| None)
+            .ok_or_else(|| NEEDS.to_owned())
+    }
+
+    fn reach(&self, place: &Place) -> Result<(), WorkError> {
+        let peer = peer_of(place.stand_in.as_ref());
+        peer.map_or(Ok(()), |peer| reach(&peer.path, &place.permits))
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.check_params(params)?;
+        let peer = peer_of(place.stand_in.as_ref());
+        let peer = peer.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?;
+        let peer = Peer::permitted(&peer.path, &place.permits)?;
+        Ok(Box::new(Round::begin(peer, params, place)?))
+    }
+}
+
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;

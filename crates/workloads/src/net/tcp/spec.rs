@@ -1,0 +1,140 @@
+//! What `net.tcp` declares.
+
+use model::spec::{
+    Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec,
+    TestDef, Time,
+};
+use model::units::Unit;
+
+pub(super) const RATE: &str = "bytes_per_s";
+pub(super) const RETRANSMITS: &str = "retransmits_per_gb";
+pub(super) const CPU: &str = "cpu_ns_per_gb";
+pub(super) const PEER_CPU: &str = "peer_cpu_ns_per_gb";
+pub(super) const RTT_MEAN: &str = "rtt_ns_mean";
+pub(super) const RTT_MIN: &str = "rtt_ns_min";
+pub(super) const RWND_LIMITED: &str = "rwnd_limited_share";
+pub(super) const SNDBUF_LIMITED: &str = "sndbuf_limited_share";
+
+/// What only a sender's kernel knows.
+pub(super) const OF_SENDERS: [&str; 3] = [RTT_MEAN, RWND_LIMITED, SNDBUF_LIMITED];
+
+/// A figure of which less is better.
+const fn less(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit,
+        better: Better::Lower,
+        class: MetricClass::LatencyExtreme,
+        how: How::Reported(Fold::Mean),
+        role: Role::Plain,
+        doc,
+    }
+}
+
+const fn time(quantity: &'static str, class: MetricClass, doc: &'static str) -> MetricDef {
+    MetricDef::time(quantity, class, How::Reported(Fold::Mean), doc)
+}
+
+pub(super) static SPEC: Spec = Spec {
+    name: "net.tcp",
+    version: 1,
+    nature: Nature::Network,
+    title: "bytes one way to or from another machine by TCP",
+    doc: "As many bytes as the network takes, between this machine and the one that `--peer` names, where an iperf3 \
+          server listens (3.1 to 3.21; `iperf3 -s`). A round is one test of iperf3's protocol. Each copy is a flow: a \
+          connection with a thread of its own here, which writes or reads `size` bytes at a time. One operation is a \
+          look at the flows, every millisecond. Buffers are as the kernels size them.\n\n\
+          Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
+          counted here. The windows of a round show what our side wrote or read; what is written first fills buffers.",
+    params: &[
+        ParamDef {
+            name: "direction",
+            kind: ParamKind::Choice(&["up", "down"]),
+            default: "up",
+            doc: "`up`: from here to the peer; `down`: from the peer to here (iperf3's `-R`).",
+        },
+        ParamDef {
+            name: "time",
+            kind: ParamKind::Duration,
+            default: "3s",
+            doc: "How long a round measures (iperf3's `-t`); from 1s to 1h.",
+        },
+        ParamDef {
+            name: "omit",
+            kind: ParamKind::Duration,
+            default: "1s",
+            doc: "How long data flows before that, while TCP finds its pace (iperf3's `-O`): whole seconds, up to 60s. \
+                  A soak has none.",
+        },
+        ParamDef {
+            name: "size",
+            kind: ParamKind::Size,
+            default: "128k",
+            doc: "Bytes of a write, and of a read at most, at both ends (iperf3's `-l`); from 1k to 1M.",
+        },
+    ],
+    metrics: &[
+        MetricDef::rate(
+            RATE,
+            Unit::BytesPerSecond,
+            MetricClass::Throughput,
+            How::Per(Amount::Work, Time::Wall),
+            "Bytes that the receiver received on all flows, over its time: from the end of `omit` until it heard that \
+             the test was over. `up`: as the server says it; of a server before 3.2, which says no time, over ours. \
+             `down`: as counted here.",
+        ),
+        less(
+            RETRANSMITS,
+            Unit::Number,
+            "Segments that the sender sent again in the measured part, on all flows, for 1,000,000,000 bytes: `up` \
+             from our kernel (tcpi_total_retrans), `down` as the server says.",
+        ),
+        time(
+            CPU,
+            MetricClass::System,
+            "CPU time, user and system, of this program for 1,000,000,000 bytes that it sent or received. What the \
+             kernel does outside of it, as in ksoftirqd, is not in it.",
+        ),
+        time(
+            PEER_CPU,
+            MetricClass::System,
+            "The same of the server, from what it says of itself: its share of a CPU over the whole test, over the \
+             rate that was received.",
+        ),
+        time(
+            RTT_MEAN,
+            MetricClass::LatencyTypical,
+            "Mean of the kernel's smoothed round-trip times (tcpi_rtt) under this load, of all flows every 100 ms. \
+             `up` alone: who only receives does not see them.",
+        ),
+        time(
+            RTT_MIN,
+            MetricClass::LatencyTypical,
+            "The shortest round trip that the kernel has seen (tcpi_min_rtt), the mean over the flows: from the \
+             connection's beginning, with the least load.",
+        ),
+        less(
+            RWND_LIMITED,
+            Unit::Share,
+            "The part of the time with something to send in which the receiver's window was full \
+             (tcpi_rwnd_limited / tcpi_busy_time), of all flows: the receiver, or its buffer, was the limit. `up` \
+             alone.",
+        ),
+        less(
+            SNDBUF_LIMITED,
+            Unit::Share,
+            "The part of it in which our own send buffer was too small (tcpi_sndbuf_limited). What neither explains \
+             was limited by the network, or by the CPU of one of both ends.",
+        ),
+    ],
+    tests: &[
+        TestDef::new("net.tcp", "TCP to the peer", &[]),
+        TestDef::new(
+            "net.tcp-down",
+            "TCP from the peer",
+            &[("direction", "down")],
+        ),
+    ],
+    simulated: false,
+    on_disk: false,
+};
