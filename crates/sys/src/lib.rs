@@ -31,4 +31,6 @@ pub mod signal;
 pub mod socket;
 pub mod trace;
 pub mod tree;
+pub mod tuning;
 pub mod until;
+pub mod user;
