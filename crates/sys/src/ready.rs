@@ -67,6 +67,24 @@ impl Ready {
         add(self.epoll.as_fd(), socket, place)
     }
 
+    /// One that is waited for no longer; its socket is still open.
+    pub fn remove(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        // SAFETY: the kernel looks at no event where one is taken out, and both are open.
+        let done = unsafe {
+            libc::epoll_ctl(
+                self.epoll.as_raw_fd(),
+                libc::EPOLL_CTL_DEL,
+                socket.as_raw_fd(),
+                std::ptr::null_mut(),
+            )
+        };
+        if done == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
     /// The place of one that has something to read, its end too, or an error; `None` where none has for so long. Each
     /// comes again in its turn, also where more was there than was read.
     #[inline]
@@ -175,5 +193,7 @@ mod tests {
         ready.add(late.as_fd(), 1000).unwrap();
         end.write_all(b"a").unwrap();
         assert_eq!(ready.next(short).unwrap(), Some(1000));
+        ready.remove(late.as_fd()).unwrap();
+        assert_eq!(ready.next(short).unwrap(), None);
     }
 }

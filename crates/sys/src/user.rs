@@ -73,7 +73,10 @@ mod tests {
     #[test]
     fn who_we_are_is_what_the_kernel_says() {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("Uid:")).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("Uid:"))
+            .unwrap();
         let ids: Vec<&str> = line.split_whitespace().skip(1).take(2).collect();
         assert_eq!(is_root(), ids.contains(&"0"), "{line}");
     }

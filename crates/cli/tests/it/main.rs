@@ -32,6 +32,8 @@ mod lost;
 mod mariadb;
 mod memory;
 mod net_local;
+mod net_serve;
+mod net_serve_faults;
 mod offers;
 mod open_loop;
 mod owned;

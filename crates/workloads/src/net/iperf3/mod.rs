@@ -13,6 +13,7 @@ pub mod fuzzing;
 mod number;
 pub mod parameters;
 pub mod results;
+pub mod serve;
 pub mod state;
 pub mod wire_error;
 
