@@ -141,8 +141,8 @@ fn fits(found: &Value, way: &str) {
     let sent = number(found, &format!("/end/sum_sent{way}/bytes"));
     let received = number(found, &format!("/end/sum_received{way}/bytes"));
     assert!(received > 0.0 && sent > 0.0, "{found}");
-    // Buffers of both ends, of up to 6 MiB and 4 MiB for each of at most eight streams.
-    let under_way = 8.0 * 10.0 * 1_048_576.0;
+    // Buffers of both ends, of up to 32 MiB and 4 MiB for each of at most eight streams.
+    let under_way = 8.0 * 36.0 * 1_048_576.0;
     assert!((sent - received).abs() <= under_way, "{sent} {received}");
 }
 
@@ -167,6 +167,7 @@ fn tcp_goes_every_way_with_any_number_of_streams() {
         (&["-t", "1", "-O", "1", "-R"], 1),
         (&["-t", "1", "-l", "1400", "-w", "64K", "-N"], 1),
         (&["-t", "1", "-Z"], 1),
+        (&["-t", "1", "-R", "-l", "1M", "-P", "8"], 8),
         (&["-t", "1", "-R", "-C", "reno", "-S", "16"], 1),
     ] {
         let found = server.measured(args);
@@ -189,7 +190,7 @@ fn tcp_goes_every_way_with_any_number_of_streams() {
         assert!(remote >= 0.0, "{args:?} {remote}");
     }
     let said = server.stop();
-    assert_eq!(said.matches(" done: ").count(), 14, "{said}");
+    assert_eq!(said.matches(" done: ").count(), 15, "{said}");
     assert!(said.contains("TCP, 2 streams each way, 1 s"), "{said}");
     assert!(said.contains("33554432 bytes"), "{said}");
 }
@@ -327,16 +328,20 @@ fn more_than_is_allowed_is_refused_in_iperf3_s_own_words() {
         &bed,
         &["--max-rate", "100M", "--max-time", "5s", "--for", "60s"],
     );
+    // What 3.12 has no words for it tells by its number.
+    let (long, fast) = (["37", "duration"], ["27", "limit"]);
     for (args, words) in [
-        (&["-t", "6"][..], "duration"),
-        (&["-t", "4", "-O", "2"], "duration"),
-        (&["-t", "0"], "duration"),
-        (&["-t", "2", "-b", "60M", "-P", "2"], "bitrate"),
-        (&["-t", "2", "-u", "-b", "0"], "bitrate"),
+        (&["-t", "6"][..], long),
+        (&["-t", "4", "-O", "2"], long),
+        (&["-t", "0"], long),
+        (&["-t", "2", "-b", "60M", "-P", "2"], fast),
+        (&["-t", "2", "-u", "-b", "0"], fast),
     ] {
         let why = server.refused(args);
-        let one = if words == "bitrate" { "rate" } else { words };
-        assert!(why.contains(one), "{args:?}: {why}");
+        assert!(
+            words.iter().any(|word| why.contains(word)),
+            "{args:?}: {why}"
+        );
     }
     // Nobody is held up, and what was not asked to be slow is.
     for args in [&["-t", "1"][..], &["-t", "1", "-R", "-P", "3"]] {

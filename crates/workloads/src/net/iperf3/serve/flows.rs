@@ -10,7 +10,7 @@ use super::order::{Direction, Order};
 use super::pace::{Pace, rest};
 use super::tally::Tally;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -212,11 +212,16 @@ impl Flow {
         // Of the beginning that is not counted.
         let mut before = None;
         let mut done = Ok(());
+        // Within a block: what was taken of it only in part goes on where it was left.
+        let mut at = 0;
         'test: while !member.stopped() && !self.is_over() {
             let mut sent = 0;
             for _ in 0..self.burst {
-                match stream.write(block) {
-                    Ok(bytes) => sent += bytes,
+                match stream.write(&block[at..]) {
+                    Ok(bytes) => {
+                        sent += bytes;
+                        at = (at + bytes) % block.len();
+                    }
                     Err(error) if is_nothing_yet(&error) => break,
                     Err(error) => {
                         done = Err(error);
@@ -242,6 +247,9 @@ impl Flow {
         flowed.retransmits = retransmitted(stream)
             .zip(before)
             .map(|(all, before)| all.saturating_sub(before));
+        // A client waits for the rest of a block before it sends its results; this tells it that there is none. That
+        // the connection is gone already is no failure.
+        let _ = stream.shutdown(Shutdown::Write);
         done
     }
 

@@ -108,6 +108,29 @@ fn a_client_that_reads_nothing_any_more_gets_its_results() {
 }
 
 #[test]
+fn a_client_that_waits_for_the_rest_of_a_block_is_told_that_there_is_none() {
+    let asked = r#"{"tcp":true,"time":10,"parallel":2,"len":1048576,"reverse":true}"#;
+    serving(|at| {
+        let mut client = Client::asking(at, NEW, asked);
+        client.hears(&[State::CreateStreams]);
+        let mut streams = [client.stream(), client.stream()];
+        client.hears(&[State::TestStart, State::TestRunning]);
+        for stream in &mut streams {
+            stream.read_exact(&mut [0; 5000]).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        client.say(State::TestEnd);
+        client.hears(&[State::ExchangeResults]);
+        for stream in &mut streams {
+            stream.read_to_end(&mut Vec::new()).unwrap();
+        }
+        client.json(r#"{"streams":[]}"#);
+        super::super::super::Results::read(&mut client.control).unwrap();
+        client.hears(&[State::DisplayResults]);
+    });
+}
+
+#[test]
 fn what_is_omitted_is_in_no_count() {
     let asked = r#"{"tcp":true,"omit":1,"time":10,"parallel":1,"len":131072}"#;
     serving(|at| {
