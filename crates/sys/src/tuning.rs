@@ -90,8 +90,8 @@ pub fn refuse_fragments(socket: BorrowedFd<'_>) -> io::Result<()> {
     set(socket, option, &libc::IP_PMTUDISC_DO)
 }
 
-/// The kernel sends no faster than so many bytes a second. Source: socket(7) has it not; tc-fq(8), `SO_MAX_PACING_RATE`,
-/// 64 bits wide since 4.20.
+/// The kernel sends no faster than so many bytes a second. Source: tc-fq(8), `SO_MAX_PACING_RATE`, of 64 bits
+/// since 4.20.
 pub fn set_pacing(socket: BorrowedFd<'_>, bytes_per_s: u64) -> io::Result<()> {
     let option = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
     set(socket, option, &bytes_per_s)

@@ -101,10 +101,12 @@ fn said(args: &ServeArgs, at: SocketAddr, gave_up: bool) -> anyhow::Result<()> {
     } else {
         "whoever reaches that address is served, without a password, and nothing is encrypted\n"
     };
+    output::print(&text)?;
     if gave_up {
-        text += &format!("root is given up: this is user {} now\n", sys::user::NOBODY);
+        let nobody = sys::user::NOBODY;
+        output::print(&format!("root is given up: this is user {nobody} now"))?;
     }
-    output::print(&text)
+    Ok(())
 }
 
 /// A line of the journal, with its time. What a peer said may be in it.

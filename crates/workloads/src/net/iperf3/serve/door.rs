@@ -1,8 +1,8 @@
 //! Who comes in: connections that have not said yet whose they are, and what becomes of them.
 //!
 //! A connection shows 37 bytes first, by which it is a new client, a stream of the test that is on, or somebody who is
-//! told that this server is busy. Until it has, it costs a place, of which there are few: the oldest goes where one more
-//! comes, so that connections that say nothing keep out nobody who speaks at once, as iperf3 does.
+//! told that this server is busy. Until it has, it costs a place, of which there are few: the oldest goes where one
+//! more comes, so that connections that say nothing keep out nobody who speaks at once, as iperf3 does.
 
 use super::super::cookie::COOKIE_BYTES;
 use super::super::{Cookie, State};

@@ -118,8 +118,11 @@ impl Ending {
 
 fn number(error: &WireError) -> Option<i32> {
     let part = match error {
-        WireError::Ended { part, .. } | WireError::TooLong { part, .. } => part,
-        WireError::Late(part) | WireError::Io(part, _) | WireError::Json(part, _) => part,
+        WireError::Ended { part, .. }
+        | WireError::TooLong { part, .. }
+        | WireError::Late(part)
+        | WireError::Io(part, _)
+        | WireError::Json(part, _) => part,
         WireError::UnknownState(_) | WireError::Unsent(..) => return None,
     };
     match part {

@@ -1,8 +1,8 @@
 //! The loops of a test: a thread for each stream, which sends or receives until the test is over.
 //!
-//! Every call on a socket ends within [`LOOK`], whatever the peer does: a sender whose peer reads nothing any more, and a
-//! receiver to whom nothing is sent, see the end as soon as those at work do. What comes after the end was told is not
-//! counted. Loops allocate nothing.
+//! Every call on a socket ends within [`LOOK`], whatever the peer does: a sender whose peer reads nothing any more, and
+//! a receiver to whom nothing is sent, see the end as soon as those at work do. What comes after the end was told is
+//! not counted. Loops allocate nothing.
 
 use super::super::datagram::{Datagram, HELLO, REPLY, Width};
 use super::line::LOOK;

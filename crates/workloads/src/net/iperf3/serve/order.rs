@@ -143,7 +143,7 @@ fn time(asked: &Parameters, limits: Limits, left: Duration) -> Result<Duration, 
         ));
     }
     Ok(if ends_by_itself && time.is_zero() {
-        most - omit
+        most.saturating_sub(omit)
     } else {
         time
     })
@@ -173,15 +173,15 @@ fn rate(asked: &Parameters, limits: Limits) -> Result<Option<u64>, Refusal> {
 }
 
 fn amount(asked: &Parameters) -> String {
-    let mut text = match (asked.num, asked.blockcount) {
+    let text = match (asked.num, asked.blockcount) {
         (1.., _) => format!("{} bytes", asked.num),
         (_, 1..) => format!("{} blocks", asked.blockcount),
         _ => Span(seconds(asked.time)).to_string(),
     };
-    if asked.omit > 0 {
-        text += &format!(" after {} that do not count", Span(seconds(asked.omit)));
+    match asked.omit {
+        0 => text,
+        omit => format!("{text} after {} that do not count", Span(seconds(omit))),
     }
-    text
 }
 
 impl fmt::Display for Order {

@@ -151,32 +151,32 @@ impl Report {
             let bytes = of(Direction::Up)
                 .map(|(_, _, flowed)| flowed.tally.bytes)
                 .sum();
-            text.push_str(&format!(", received {}", amount(bytes, seconds)));
+            let _ = write!(text, ", received {}", amount(bytes, seconds));
             if tested.order.udp.is_some() {
                 let all = of(Direction::Up).map(|(_, _, flowed)| counted(flowed));
                 let (lost, packets) = all.fold((0_u64, 0_u64), |sum, one| {
                     (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
                 });
-                text.push_str(&format!(", lost {lost} of {packets} datagrams"));
+                let _ = write!(text, ", lost {lost} of {packets} datagrams");
             }
         }
         if tested.order.count(Direction::Down) > 0 {
             let bytes = of(Direction::Down)
                 .map(|(_, _, flowed)| flowed.tally.bytes)
                 .sum();
-            text.push_str(&format!(", sent {}", amount(bytes, seconds)));
+            let _ = write!(text, ", sent {}", amount(bytes, seconds));
             if let Some(theirs) = theirs {
                 let received = of(Direction::Down)
                     .filter_map(|(id, _, _)| theirs.stream(id))
                     .map(|stream| u64::try_from(stream.bytes).unwrap_or(0))
                     .fold(0, u64::saturating_add);
                 let received = Bytes(received);
-                text.push_str(&format!(" (the client says that {received} came)"));
+                let _ = write!(text, " (the client says that {received} came)");
             }
         }
         for (id, _, flowed) in tested.streams() {
             if let Some(error) = &flowed.error {
-                text.push_str(&format!("; stream {id} failed: {error}"));
+                let _ = write!(text, "; stream {id} failed: {error}");
                 break;
             }
         }

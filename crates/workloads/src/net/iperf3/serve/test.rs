@@ -223,7 +223,7 @@ fn after(instant: u64, span: Duration) -> u64 {
     instant.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// What a block holds: random bytes, which nothing on the way can make smaller, or a pattern where the client wants one.
+/// What a block holds: random bytes, which nothing on the way can make smaller, or a pattern where the client wants it.
 fn payload(length: usize, repeats: bool) -> io::Result<Arc<[u8]>> {
     let mut bytes = vec![0; length];
     if repeats {

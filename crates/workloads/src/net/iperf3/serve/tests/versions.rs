@@ -24,7 +24,9 @@ fn of_3_1_two_streams_to_here() {
             streams[1].write_all(&[7; 70_000]).unwrap();
             std::thread::sleep(Duration::from_millis(300));
             let theirs = client.ends(
-                r#"{"cpu_util_total":1.5,"cpu_util_user":0.5,"cpu_util_system":1.0,"sender_has_retransmits":1,"streams":[{"id":1,"bytes":50000,"retransmits":0,"jitter":0,"errors":0,"packets":0},{"id":3,"bytes":70000,"retransmits":2,"jitter":0,"errors":0,"packets":0}]}"#,
+                r#"{"cpu_util_total":1.5,"cpu_util_user":0.5,"cpu_util_system":1.0,"sender_has_retransmits":1,
+                    "streams":[{"id":1,"bytes":50000,"retransmits":0,"jitter":0,"errors":0,"packets":0},
+                    {"id":3,"bytes":70000,"retransmits":2,"jitter":0,"errors":0,"packets":0}]}"#,
             );
             assert_eq!(theirs.sender_has_retransmits, -1, "it sends nothing");
             assert!(theirs.cpu_util_total.is_some_and(|percent| percent >= 0.0));
@@ -53,7 +55,9 @@ fn of_3_1_two_streams_to_here() {
 
 #[test]
 fn of_3_21_both_ways_the_first_half_is_the_client_s() {
-    let asked = r#"{"tcp":true,"omit":0,"time":10,"num":0,"blockcount":0,"parallel":2,"bidirectional":true,"len":1000,"pacing_timer":1000,"get_server_output":1,"repeating_payload":1,"skip_rx_copy":1,"client_version":"3.21"}"#;
+    let asked = r#"{"tcp":true,"omit":0,"time":10,"num":0,"blockcount":0,"parallel":2,"bidirectional":true,
+        "len":1000,"pacing_timer":1000,"get_server_output":1,"repeating_payload":1,"skip_rx_copy":1,
+        "client_version":"3.21"}"#;
     let lines = serving(|at| {
         let mut client = Client::asking(at, NEW, asked);
         client.hears(&[State::CreateStreams]);
@@ -65,7 +69,8 @@ fn of_3_21_both_ways_the_first_half_is_the_client_s() {
             assert_eq!(&came, b"0123456789012345678901234");
         }
         let theirs = client.ends(
-            r#"{"streams":[{"id":1,"bytes":0},{"id":3,"bytes":0},{"id":4,"bytes":1000000,"jitter":0,"errors":0,"omitted_errors":0,"packets":0,"omitted_packets":0},{"id":5,"bytes":500000}]}"#,
+            r#"{"streams":[{"id":1,"bytes":0},{"id":3,"bytes":0},{"id":4,"bytes":1000000,"jitter":0,
+                "errors":0,"omitted_errors":0,"packets":0,"omitted_packets":0},{"id":5,"bytes":500000}]}"#,
         );
         assert_eq!(theirs.sender_has_retransmits, 1);
         let ids: Vec<i64> = (0..4).map(stream_id).collect();
