@@ -190,11 +190,7 @@ fn it_ends_by_itself_and_refuses_what_would_be_longer() {
         ["37", "duration"].iter().any(|word| why.contains(word)),
         "{why}"
     );
-    assert!(
-        server.said().contains("left of `--for`"),
-        "{}",
-        server.said()
-    );
+    server.says("left of `--for`");
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// How long whoever is refused may take to read why: a connection that is closed over unread bytes takes what was
 /// written to it along.
-const LEAVE: Duration = Duration::from_millis(200);
+const LEAVE: Duration = Duration::from_millis(400);
 
 /// A connection, and until when it is waited for.
 pub(super) struct Line<'a> {
@@ -79,19 +79,21 @@ impl<'a> Line<'a> {
         let _ = told.and_then(|()| why.write(&mut &self.stream));
     }
 
-    /// Ends what is sent, and reads what is left for a moment.
-    pub(super) fn leave(mut self) {
+    /// Ends what is sent, and reads what is left for a moment, also where the server ends.
+    pub(super) fn leave(self) {
         const TAKEN_MAX: usize = 1 << 20;
         if self.stream.shutdown(Shutdown::Write).is_err() {
             return;
         }
-        self.within(LEAVE);
+        let until = Until::after(LEAVE);
         let mut taken = 0;
         let mut buffer = [0; 4096];
-        while let Ok(got @ 1..) = self.read(&mut buffer) {
-            taken += got;
-            if taken > TAKEN_MAX {
-                return;
+        while until.left().is_some() && taken <= TAKEN_MAX {
+            match (&self.stream).read(&mut buffer) {
+                Ok(0) => return,
+                Ok(got) => taken += got,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return,
             }
         }
     }

@@ -67,9 +67,9 @@ pub(super) fn serve(serving: &Serving<'_>, client: Client<'_>) {
                 ending
             };
             ending.tell(&mut line);
-            match tested {
+            match &tested {
                 Some(tested) => {
-                    let so_far = Report::of(&tested, None);
+                    let so_far = Report::of(tested, None);
                     let text = format!("{peer} ended early, {ending}: {so_far}");
                     serving.journal.line(&text);
                 }
@@ -78,7 +78,9 @@ pub(super) fn serve(serving: &Serving<'_>, client: Client<'_>) {
             }
         }
     }
+    // Before the streams are closed: a client that writes to them should hear first why it may not.
     line.leave();
+    drop(tested);
 }
 
 struct Test<'a, 'b> {
