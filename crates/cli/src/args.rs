@@ -5,6 +5,7 @@ mod duel;
 mod formats;
 pub(crate) mod help;
 mod measuring;
+mod net;
 mod offers;
 mod server;
 mod vdbench;
@@ -13,6 +14,7 @@ pub(crate) use consent::{OthersArgs, TRUST};
 pub(crate) use duel::{DuelArgs, Trait};
 pub(crate) use formats::{Chosen, FormatArg, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
+pub(crate) use net::{NetArgs, NetWhat, ServeArgs};
 use offers::CatalogueArg;
 pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
 pub(crate) use server::ServerArgs;
@@ -102,6 +104,8 @@ pub(crate) enum Command {
     Fio(FioArgs),
     /// Run the parameter files of vdbench, and keep the run
     Vdbench(VdbenchArgs),
+    /// Be the other end of a measurement of the network
+    Net(NetArgs),
     /// Call a kept run by a name, or by none, or say what was rented for it
     Label(LabelArgs),
     /// Remove kept runs for good

@@ -122,6 +122,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Soak(args) => cmd::soak::run(context, &args),
         Command::Fio(args) => cmd::fio::run(context, &args),
         Command::Vdbench(args) => cmd::vdbench::run(context, &args),
+        Command::Net(args) => cmd::net::run(&args),
         Command::Label(args) => cmd::label::run(context, &args),
         Command::Rm(args) => cmd::rm::run(context, &args),
         Command::Report(args) => cmd::report::run(context, &args),

@@ -32,4 +32,6 @@ pub mod socket;
 pub mod tcp;
 pub mod trace;
 pub mod tree;
+pub mod tuning;
 pub mod until;
+pub mod user;

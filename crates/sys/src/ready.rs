@@ -60,6 +60,31 @@ impl Ready {
         })
     }
 
+    /// One more, by its place. It is waited for until it is closed, and what was told of it by then still comes: to be
+    /// looked at by whoever gives places away twice.
+    pub fn add(&self, socket: BorrowedFd<'_>, place: usize) -> io::Result<()> {
+        let place = u64::try_from(place).map_err(io::Error::other)?;
+        add(self.epoll.as_fd(), socket, place)
+    }
+
+    /// One that is waited for no longer; its socket is still open.
+    pub fn remove(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        // SAFETY: the kernel looks at no event where one is taken out, and both are open.
+        let done = unsafe {
+            libc::epoll_ctl(
+                self.epoll.as_raw_fd(),
+                libc::EPOLL_CTL_DEL,
+                socket.as_raw_fd(),
+                std::ptr::null_mut(),
+            )
+        };
+        if done == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
     /// The place of one that has something to read, its end too, or an error; `None` where none has for so long. Each
     /// comes again in its turn, also where more was there than was read.
     #[inline]
@@ -162,5 +187,13 @@ mod tests {
             Some(7),
             "an end is something to read"
         );
+        // Closed, it is waited for no longer; one that was added is.
+        drop(ours.swap_remove(7));
+        let (late, mut end) = UnixStream::pair().unwrap();
+        ready.add(late.as_fd(), 1000).unwrap();
+        end.write_all(b"a").unwrap();
+        assert_eq!(ready.next(short).unwrap(), Some(1000));
+        ready.remove(late.as_fd()).unwrap();
+        assert_eq!(ready.next(short).unwrap(), None);
     }
 }

@@ -39,7 +39,7 @@ pub fn reset_at_close(socket: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Sets an option, whose value the kernel knows as a plain type of C.
-fn set<T: Copy>(
+pub(crate) fn set<T: Copy>(
     socket: BorrowedFd<'_>,
     (level, name): (libc::c_int, libc::c_int),
     value: &T,

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The commands in groups.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Measure", &["run", "duel", "soak"]),
+    ("Measure", &["run", "duel", "soak", "net"]),
     ("Look", &["show", "list", "doctor"]),
     ("Compare", &["compare", "rank", "offers"]),
     ("Publish", &["report"]),
@@ -63,6 +63,23 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
             (
                 "kurabe soak os.pipe --for 10m --window 100ms",
                 "short stalls",
+            ),
+        ],
+    ),
+    (
+        "net",
+        [
+            (
+                "kurabe net serve --iperf3-open",
+                "for `iperf3 -c 127.0.0.1` on this machine",
+            ),
+            (
+                "kurabe net serve --iperf3-open --bind 0.0.0.0 --for 10m",
+                "for whoever reaches this machine, for ten minutes",
+            ),
+            (
+                "kurabe net serve --iperf3-open --bind 192.0.2.1 --max-rate 10G --max-time 5m",
+                "at one address, faster and longer than by default",
             ),
         ],
     ),

@@ -11,6 +11,7 @@ pub(crate) mod import;
 pub(crate) mod label;
 pub(crate) mod licences;
 pub(crate) mod list;
+pub(crate) mod net;
 pub(crate) mod offers;
 pub(crate) mod rank;
 pub(crate) mod report;

@@ -34,6 +34,8 @@ mod mariadb;
 mod memory;
 mod net_iperf3;
 mod net_local;
+mod net_serve;
+mod net_serve_faults;
 mod offers;
 mod open_loop;
 mod owned;

@@ -177,10 +177,15 @@ impl<T: Send + 'static> Team<T> {
         self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Ends everybody and returns what they have to say, in their order; a member that panicked says nothing.
-    pub fn end(&mut self) -> Vec<T> {
+    /// Tells everybody that it is time to end, and does not wait for them.
+    pub fn stop(&self) {
         self.shared.part.store(STOP, Ordering::Release);
         self.wake();
+    }
+
+    /// Ends everybody and returns what they have to say, in their order; a member that panicked says nothing.
+    pub fn end(&mut self) -> Vec<T> {
+        self.stop();
         let ended = self.threads.drain(..);
         ended.filter_map(|thread| thread.join().ok()).collect()
     }
@@ -237,6 +242,12 @@ mod tests {
     #[test]
     fn a_team_that_is_dropped_or_fails_ends_its_threads() {
         drop(Team::start(vec![counting; 2]).unwrap());
+        let team = Team::start(vec![counting; 2]).unwrap();
+        team.next_part();
+        team.stop();
+        while !team.everybody_ended() {
+            std::thread::yield_now();
+        }
         let failing = |_: &Member| 7;
         let mut team = Team::start(vec![failing]).unwrap();
         while !team.anybody_ended() {

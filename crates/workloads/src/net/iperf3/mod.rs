@@ -14,6 +14,7 @@ pub mod fuzzing;
 mod number;
 pub mod parameters;
 pub mod results;
+pub mod serve;
 pub mod state;
 pub mod wire_error;
 

@@ -1,0 +1,104 @@
+//! What may be typed behind `kurabe net`.
+
+use super::duration;
+use clap::{Args as ClapArgs, Subcommand};
+use model::units::Nanos;
+
+/// Options of `net`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NetArgs {
+    #[command(subcommand)]
+    pub(crate) what: NetWhat,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum NetWhat {
+    /// Be the other end of clients of iperf3, one test at a time
+    Serve(ServeArgs),
+}
+
+/// Options of `net serve`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ServeArgs {
+    /// Serve every client of iperf3 (3.1 to 3.21) that reaches the port, whoever it is: without a password, and nothing
+    /// is encrypted
+    #[arg(long)]
+    pub(crate) iperf3_open: bool,
+    /// Listen at this address of this machine; `0.0.0.0` and `::` are all of them
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) bind: String,
+    /// The port, for TCP and for UDP: from 1024 up, or 0 for one that is free
+    #[arg(long, value_name = "PORT", default_value = "5201", value_parser = port)]
+    pub(crate) port: u16,
+    /// End by itself after this time; a test that would take longer is refused
+    #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub(crate) span: Nanos,
+    /// Bits per second in each direction, all streams together, such as 500M or 10G
+    #[arg(long, value_name = "RATE", default_value = "1G", value_parser = rate)]
+    pub(crate) max_rate: u64,
+    /// The longest test, with what the client omits
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) max_time: Nanos,
+}
+
+/// Root is given up before anybody is served, and every stream of UDP binds to the port again.
+fn port(text: &str) -> Result<u16, String> {
+    match text.parse::<u16>() {
+        Ok(port) if port == 0 || port >= 1024 => Ok(port),
+        _ => Err("expected a port from 1024 to 65535, or 0 for one that is free".to_owned()),
+    }
+}
+
+/// Bits per second, in powers of 1000 as iperf3's `-b`. Up to what 53 bits hold.
+fn rate(text: &str) -> Result<u64, String> {
+    const MOST: f64 = 1e15;
+    let wrong = || "expected bits per second such as 800k, 500M or 10G".to_owned();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+    let scale = match unit {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "m" | "M" => 1e6,
+        "g" | "G" => 1e9,
+        "t" | "T" => 1e12,
+        _ => return Err(wrong()),
+    };
+    let bits = number.parse::<f64>().map_err(|_| wrong())? * scale;
+    if (1.0..=MOST).contains(&bits) {
+        Ok(model::num::round_to_u64(bits))
+    } else {
+        Err(wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_in_powers_of_1000() {
+        let check = |text: &str, expected: Option<u64>| {
+            assert_eq!(rate(text).ok(), expected, "{text}");
+        };
+        check("1G", Some(1_000_000_000));
+        check("2.5g", Some(2_500_000_000));
+        check("800k", Some(800_000));
+        check("64", Some(64));
+        check("1T", Some(1_000_000_000_000));
+        for wrong in ["", "0", "G", "-1", "1Gbit", "1 G", "1e9", "2000T", "1.2.3M"] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn ports_are_those_that_anybody_may_have() {
+        assert_eq!(
+            [port("0"), port("1024"), port("65535")],
+            [Ok(0), Ok(1024), Ok(65535)]
+        );
+        for wrong in ["80", "1023", "65536", "-1", "x"] {
+            assert!(port(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! How a socket that carries a test's data is set, and what the kernel says of a connection.
+
+#![expect(unsafe_code, reason = "std has no setsockopt")]
+
+use crate::socket::set;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A UDP socket at an address that other sockets, which are connected by then, may have too: what comes from their
+/// peers is theirs, and the rest is this one's. All of them are made here. Source: socket(7), `SO_REUSEADDR`.
+pub fn shared_udp(at: SocketAddr) -> io::Result<UdpSocket> {
+    let family = if at.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    };
+    // SAFETY: takes plain integers.
+    let made = unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if made < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it was just opened, and nobody else knows it.
+    let socket = unsafe { OwnedFd::from_raw_fd(made) };
+    let one: libc::c_int = 1;
+    set(socket.as_fd(), (libc::SOL_SOCKET, libc::SO_REUSEADDR), &one)?;
+    match at {
+        SocketAddr::V4(at) => {
+            let family = libc::sa_family_t::try_from(family).map_err(io::Error::other)?;
+            let name = libc::sockaddr_in {
+                sin_family: family,
+                sin_port: at.port().to_be(),
+                sin_addr: libc::in_addr {
+                    s_addr: u32::from_ne_bytes(at.ip().octets()),
+                },
+                sin_zero: [0; 8],
+            };
+            bind(socket.as_fd(), &name)?;
+        }
+        SocketAddr::V6(at) => {
+            let family = libc::sa_family_t::try_from(family).map_err(io::Error::other)?;
+            let name = libc::sockaddr_in6 {
+                sin6_family: family,
+                sin6_port: at.port().to_be(),
+                sin6_flowinfo: at.flowinfo(),
+                sin6_addr: libc::in6_addr {
+                    s6_addr: at.ip().octets(),
+                },
+                sin6_scope_id: at.scope_id(),
+            };
+            bind(socket.as_fd(), &name)?;
+        }
+    }
+    Ok(socket.into())
+}
+
+/// `name` is a plain address of C, of the socket's own family.
+fn bind<T: Copy>(socket: BorrowedFd<'_>, name: &T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    // SAFETY: `name` is valid to read for its length.
+    let done = unsafe { libc::bind(socket.as_raw_fd(), (&raw const *name).cast(), length) };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Buffers of so many bytes each way, which the kernel doubles, and cuts at its own limits without a word. It does not
+/// size them by itself any more.
+pub fn set_buffers(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    set(socket, (libc::SOL_SOCKET, libc::SO_SNDBUF), &bytes)?;
+    set(socket, (libc::SOL_SOCKET, libc::SO_RCVBUF), &bytes)
+}
+
+/// The type of service of what is sent, a byte: DSCP and ECN.
+pub fn set_service(socket: BorrowedFd<'_>, is_ipv6: bool, service: u8) -> io::Result<()> {
+    let option = if is_ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_TOS)
+    };
+    set(socket, option, &libc::c_int::from(service))
+}
+
+/// Datagrams are not cut up on their way: what is too long is an error, or does not come. For IPv4 alone.
+pub fn refuse_fragments(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let option = (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+    set(socket, option, &libc::IP_PMTUDISC_DO)
+}
+
+/// The kernel sends no faster than so many bytes a second. Source: tc-fq(8), `SO_MAX_PACING_RATE`, of 64 bits
+/// since 4.20.
+pub fn set_pacing(socket: BorrowedFd<'_>, bytes_per_s: u64) -> io::Result<()> {
+    let option = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
+    set(socket, option, &bytes_per_s)
+}
+
+/// The longest name of an algorithm. Source: `TCP_CA_NAME_MAX` of the kernel, with its NUL.
+const ALGORITHM_MAX: usize = 16;
+
+/// Congestion control by this algorithm, which the kernel must have and allow to this user.
+pub fn set_congestion(socket: BorrowedFd<'_>, algorithm: &str) -> io::Result<()> {
+    let mut name = [0_u8; ALGORITHM_MAX];
+    let room = &mut name[..ALGORITHM_MAX - 1];
+    let Some(room) = room.get_mut(..algorithm.len()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    room.copy_from_slice(algorithm.as_bytes());
+    set(socket, (libc::IPPROTO_TCP, libc::TCP_CONGESTION), &name)
+}
+
+/// Which algorithm this connection has.
+pub fn congestion(socket: BorrowedFd<'_>) -> io::Result<String> {
+    let mut name = [0_u8; ALGORITHM_MAX];
+    let got = get(socket, libc::TCP_CONGESTION, &mut name)?;
+    let name = &name[..got.min(ALGORITHM_MAX)];
+    let end = name.iter().position(|&byte| byte == 0);
+    let name = &name[..end.unwrap_or(name.len())];
+    Ok(String::from_utf8_lossy(name).into_owned())
+}
+
+/// Segments that this connection has sent again since it was opened.
+pub fn retransmitted(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    // SAFETY: an all-zero tcp_info is a valid value of this plain C struct.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    get(socket, libc::TCP_INFO, &mut info)?;
+    Ok(info.tcpi_total_retrans.into())
+}
+
+/// Reads an option of TCP, whose value the kernel knows as a plain type of C: how many bytes it wrote.
+fn get<T: Copy>(socket: BorrowedFd<'_>, name: libc::c_int, value: &mut T) -> io::Result<usize> {
+    let mut length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    // SAFETY: `value` has room for `length` bytes.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            name,
+            (&raw mut *value).cast(),
+            &raw mut length,
+        )
+    };
+    if done == 0 {
+        usize::try_from(length).map_err(io::Error::other)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+    use std::time::Duration;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (one, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn what_comes_from_a_peer_is_for_the_socket_that_is_connected_to_it() {
+        for ip in [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()] {
+            let Ok(first) = shared_udp(SocketAddr::new(ip, 0)) else {
+                assert!(ip.is_ipv6(), "IPv4 is everywhere");
+                continue;
+            };
+            let at = first.local_addr().unwrap();
+            let peer = UdpSocket::bind(SocketAddr::new(ip, 0)).unwrap();
+            first.connect(peer.local_addr().unwrap()).unwrap();
+            let second = shared_udp(at).unwrap();
+            let other = UdpSocket::bind(SocketAddr::new(ip, 0)).unwrap();
+            peer.send_to(b"a", at).unwrap();
+            other.send_to(b"bc", at).unwrap();
+            for (socket, length) in [(first, 1), (second, 2)] {
+                socket
+                    .set_read_timeout(Some(Duration::from_secs(60)))
+                    .unwrap();
+                assert_eq!(socket.recv(&mut [0; 8]).unwrap(), length);
+            }
+        }
+    }
+
+    #[test]
+    fn sockets_take_what_is_set() {
+        let (one, _other) = pair();
+        set_buffers(one.as_fd(), 64 << 10).unwrap();
+        set_service(one.as_fd(), false, 0x10).unwrap();
+        set_pacing(one.as_fd(), 1_000_000).unwrap();
+        let name = congestion(one.as_fd()).unwrap();
+        assert!(!name.is_empty());
+        set_congestion(one.as_fd(), &name).unwrap();
+        assert!(set_congestion(one.as_fd(), "no-such-thing").is_err());
+        assert!(set_congestion(one.as_fd(), "a-name-that-is-too-long").is_err());
+        assert_eq!(retransmitted(one.as_fd()).unwrap(), 0);
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        refuse_fragments(udp.as_fd()).unwrap();
+        assert!(retransmitted(udp.as_fd()).is_err(), "it is no TCP");
+    }
+}

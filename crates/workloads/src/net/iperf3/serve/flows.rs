@@ -1,0 +1,371 @@
+//! The loops of a test: a thread for each stream, which sends or receives until the test is over.
+//!
+//! Every call on a socket ends within [`LOOK`], whatever the peer does: a sender whose peer reads nothing any more, and
+//! a receiver to whom nothing is sent, see the end as soon as those at work do. What comes after the end was told is
+//! not counted. Loops allocate nothing.
+
+use super::super::datagram::{Datagram, HELLO, REPLY, Width};
+use super::line::LOOK;
+use super::order::{Direction, Order};
+use super::pace::{Pace, rest};
+use super::tally::Tally;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use sys::clock::monotonic;
+use sys::loops::team::{Member, Team};
+
+/// What one read of TCP takes at most: there are few reads, and a thread for each stream has it.
+const READ_BYTES: usize = 128 << 10;
+
+/// A read takes no more than passes in so many parts of a second at the rate that is allowed, so that a slow flow is
+/// slow and not one of bursts.
+const READS_PER_S: u64 = 20;
+
+/// No datagram has more.
+const DATAGRAM_BYTES: usize = 64 << 10;
+
+/// What carries a stream.
+#[derive(Debug)]
+pub(super) enum Carrier {
+    /// A connection.
+    Tcp(TcpStream),
+    /// A socket that is connected to the client's.
+    Udp(UdpSocket, Width),
+}
+
+/// What a stream did.
+#[derive(Debug, Default)]
+pub(super) struct Flowed {
+    /// Bytes without those of the beginning that is not counted; of datagrams too, those that were sent.
+    pub(super) tally: Tally,
+    /// Segments that were sent again, where TCP was sent.
+    pub(super) retransmits: Option<u64>,
+    /// Why it ended before the test did.
+    pub(super) error: Option<io::Error>,
+    /// Open until the results are exchanged, as it is with iperf3: a client may take an end of it for a failure.
+    pub(super) carrier: Option<Carrier>,
+}
+
+/// Streams at work.
+pub(super) struct Flows {
+    team: Team<Flowed>,
+    paces: Vec<Arc<Pace>>,
+    send_until: Arc<AtomicU64>,
+    omits: bool,
+}
+
+/// The part of the team's work that counts, where the first is omitted.
+const SECOND_PART: u32 = 2;
+
+impl Flows {
+    /// Starts a thread for each of `carriers`, which are in the order of the directions. They wait.
+    pub(super) fn start(
+        order: &Order,
+        carriers: Vec<Carrier>,
+        payload: &Arc<[u8]>,
+        limit: u64,
+    ) -> io::Result<Self> {
+        let send_until = Arc::new(AtomicU64::new(u64::MAX));
+        // Who has no rate of its own shares what is allowed with the others of its direction.
+        let shared = [Direction::Up, Direction::Down].map(|_| Arc::new(Pace::new(limit)));
+        let mut paces = shared.to_vec();
+        let mut works = Vec::with_capacity(carriers.len());
+        for (carrier, direction) in carriers.into_iter().zip(&order.directions) {
+            let pace = match (direction, order.bits_per_s) {
+                (Direction::Down, Some(rate)) => {
+                    let own = Arc::new(Pace::new(rate));
+                    paces.push(Arc::clone(&own));
+                    own
+                }
+                (Direction::Down, None) => Arc::clone(&shared[1]),
+                (Direction::Up, _) => Arc::clone(&shared[0]),
+            };
+            let flow = Flow {
+                direction: *direction,
+                pace,
+                payload: Arc::clone(payload),
+                length: order.length,
+                burst: order.burst,
+                limit,
+                counted_from: if order.omit.is_zero() { 1 } else { SECOND_PART },
+                send_until: Arc::clone(&send_until),
+            };
+            works.push(move |member: &Member| flow.run(carrier, member));
+        }
+        Ok(Self {
+            team: Team::start(works)?,
+            paces,
+            send_until,
+            omits: !order.omit.is_zero(),
+        })
+    }
+
+    /// Data flows from now on. Nothing is sent after `send_until`.
+    pub(super) fn go(&self, send_until: u64) {
+        let now = monotonic();
+        for pace in &self.paces {
+            pace.begin(now);
+        }
+        self.send_until.store(send_until, Ordering::Relaxed);
+        self.team.next_part();
+    }
+
+    /// What was to be omitted is over.
+    pub(super) fn count(&self) {
+        debug_assert!(self.omits, "everything counts from the beginning");
+        self.team.next_part();
+    }
+
+    /// Ends all of them: when nothing was counted any more, and what each did, in their order.
+    pub(super) fn end(mut self) -> (u64, Vec<Flowed>) {
+        self.team.stop();
+        let now = monotonic();
+        (now, self.team.end())
+    }
+}
+
+/// What a thread has of its stream.
+struct Flow {
+    direction: Direction,
+    pace: Arc<Pace>,
+    payload: Arc<[u8]>,
+    length: usize,
+    burst: usize,
+    limit: u64,
+    counted_from: u32,
+    send_until: Arc<AtomicU64>,
+}
+
+impl Flow {
+    fn run(&self, carrier: Carrier, member: &Member) -> Flowed {
+        // Before the wait: memory is part of no rate.
+        let mut flowed = Flowed::default();
+        let done = match (&carrier, self.direction) {
+            (Carrier::Tcp(stream), Direction::Up) => {
+                let mut buffer = vec![0; self.read_bytes()];
+                member.wait();
+                self.receive(stream, &mut buffer, member, &mut flowed)
+            }
+            (Carrier::Tcp(stream), Direction::Down) => {
+                member.wait();
+                sys::clock::sleep_exactly();
+                self.send(stream, member, &mut flowed)
+            }
+            (Carrier::Udp(socket, width), Direction::Up) => {
+                let mut buffer = vec![0; DATAGRAM_BYTES];
+                member.wait();
+                self.receive_datagrams(socket, *width, &mut buffer, member, &mut flowed.tally)
+            }
+            (Carrier::Udp(socket, width), Direction::Down) => {
+                let mut datagram = self.payload[..self.length].to_vec();
+                member.wait();
+                sys::clock::sleep_exactly();
+                self.send_datagrams(socket, *width, &mut datagram, member, &mut flowed.tally)
+            }
+        };
+        flowed.error = done.err();
+        flowed.carrier = Some(carrier);
+        flowed
+    }
+
+    /// What a read takes at most.
+    fn read_bytes(&self) -> usize {
+        let some = usize::try_from(self.limit / 8 / READS_PER_S).unwrap_or(READ_BYTES);
+        some.clamp(4096, READ_BYTES)
+    }
+
+    #[inline]
+    fn counts(&self, member: &Member) -> bool {
+        member.part() >= self.counted_from
+    }
+
+    fn receive(
+        &self,
+        mut stream: &TcpStream,
+        buffer: &mut [u8],
+        member: &Member,
+        flowed: &mut Flowed,
+    ) -> io::Result<()> {
+        while !member.stopped() {
+            let got = match stream.read(buffer) {
+                Ok(0) => break,
+                Ok(got) => got,
+                Err(error) if is_nothing_yet(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            if member.stopped() {
+                break;
+            }
+            if self.counts(member) {
+                flowed.tally.bytes += got as u64;
+            }
+            rest(self.pace.after(got, monotonic()), member);
+        }
+        Ok(())
+    }
+
+    fn send(&self, mut stream: &TcpStream, member: &Member, flowed: &mut Flowed) -> io::Result<()> {
+        let block = &self.payload[..self.length];
+        // Of the beginning that is not counted.
+        let mut before = None;
+        let mut done = Ok(());
+        // Within a block: what was taken of it only in part goes on where it was left.
+        let mut at = 0;
+        'test: while !member.stopped() && !self.is_over() {
+            let mut sent = 0;
+            for _ in 0..self.burst {
+                match stream.write(&block[at..]) {
+                    Ok(bytes) => {
+                        sent += bytes;
+                        at = (at + bytes) % block.len();
+                    }
+                    Err(error) if is_nothing_yet(&error) => break,
+                    Err(error) => {
+                        done = Err(error);
+                        break 'test;
+                    }
+                }
+            }
+            if member.stopped() {
+                break;
+            }
+            if self.counts(member) {
+                if before.is_none() {
+                    before = retransmitted(stream);
+                }
+                flowed.tally.bytes += sent as u64;
+            }
+            rest(self.pace.after(sent, monotonic()), member);
+        }
+        let before = match self.counted_from {
+            SECOND_PART => before,
+            _ => Some(0),
+        };
+        flowed.retransmits = retransmitted(stream)
+            .zip(before)
+            .map(|(all, before)| all.saturating_sub(before));
+        // A client waits for the rest of a block before it sends its results; this tells it that there is none. That
+        // the connection is gone already is no failure.
+        let _ = stream.shutdown(Shutdown::Write);
+        done
+    }
+
+    fn receive_datagrams(
+        &self,
+        socket: &UdpSocket,
+        width: Width,
+        buffer: &mut [u8],
+        member: &Member,
+        tally: &mut Tally,
+    ) -> io::Result<()> {
+        let mut omits = self.counted_from == SECOND_PART;
+        while !member.stopped() {
+            let got = match socket.recv(buffer) {
+                Ok(got) => got,
+                Err(error) if is_nothing_yet(&error) => continue,
+                // A client that has closed its socket says no more.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
+                Err(error) => return Err(error),
+            };
+            let now = monotonic();
+            if member.stopped() {
+                break;
+            }
+            if omits && self.counts(member) {
+                tally.omit();
+                omits = false;
+            }
+            match Datagram::read(&buffer[..got], width) {
+                Some(datagram) => tally.saw(datagram, width, got, now),
+                // Its answer was lost; it is no data.
+                None if got == HELLO.len() => drop(socket.send(&REPLY)),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn send_datagrams(
+        &self,
+        socket: &UdpSocket,
+        width: Width,
+        datagram: &mut [u8],
+        member: &Member,
+        tally: &mut Tally,
+    ) -> io::Result<()> {
+        let mut omits = self.counted_from == SECOND_PART;
+        while !member.stopped() && !self.is_over() {
+            let mut sent = 0;
+            for _ in 0..self.burst {
+                if omits && self.counts(member) {
+                    tally.omit();
+                    omits = false;
+                }
+                let now = monotonic() / 1000;
+                let header = Datagram {
+                    seconds: u32::try_from(now / 1_000_000).unwrap_or(0),
+                    microseconds: u32::try_from(now % 1_000_000).unwrap_or(0),
+                    count: tally.packets + 1,
+                };
+                header.write(datagram, width);
+                match socket.send(datagram) {
+                    Ok(bytes) => {
+                        tally.packets += 1;
+                        tally.bytes += bytes as u64;
+                    }
+                    // The socket's buffer is full, or the queue of the card: it is tried again in its time.
+                    Err(error) if is_nothing_yet(&error) || is_full(&error) => {}
+                    Err(error) => return Err(error),
+                }
+                sent += datagram.len();
+            }
+            rest(self.pace.after(sent, monotonic()), member);
+        }
+        Ok(())
+    }
+
+    /// Whether the client should have ended the test by now.
+    fn is_over(&self) -> bool {
+        monotonic() >= self.send_until.load(Ordering::Relaxed)
+    }
+}
+
+/// Nothing came, or nothing was taken, for as long as a call may wait.
+fn is_nothing_yet(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}
+
+/// Source: udp(7), `ENOBUFS`.
+fn is_full(error: &io::Error) -> bool {
+    const ENOBUFS: i32 = 105;
+    error.raw_os_error() == Some(ENOBUFS)
+}
+
+fn retransmitted(stream: &TcpStream) -> Option<u64> {
+    sys::tuning::retransmitted(stream.as_fd()).ok()
+}
+
+impl Carrier {
+    /// No call on it lasts longer than a look.
+    pub(super) fn bounded(self) -> io::Result<Self> {
+        match &self {
+            Self::Tcp(stream) => {
+                stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(LOOK))?;
+                stream.set_write_timeout(Some(LOOK))?;
+            }
+            Self::Udp(socket, _) => {
+                socket.set_nonblocking(false)?;
+                socket.set_read_timeout(Some(LOOK))?;
+                socket.set_write_timeout(Some(LOOK))?;
+            }
+        }
+        Ok(self)
+    }
+}

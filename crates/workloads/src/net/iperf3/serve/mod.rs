@@ -1,0 +1,63 @@
+//! A server for clients of iperf3, 3.1 to 3.21: one test at a time, for whoever comes.
+//!
+//! It trusts nobody. Every size, count and time that a peer decides has a bound here; connections that say nothing cost
+//! one of [`door`]'s few places and are thrown out for the next one; rates and durations above what the owner allows
+//! are refused; datagrams go to nobody but the address that holds the control connection, and only after it has said
+//! the first word by UDP too, so that nobody can point this server at a third machine.
+//!
+//! Two threads besides those of streams ([`flows`]): the door, which accepts, reads cookies and says that somebody else
+//! is served, and the [`test`] that is on.
+
+mod door;
+mod ending;
+mod flows;
+mod journal;
+mod line;
+mod order;
+mod pace;
+mod report;
+mod streams;
+mod tally;
+mod test;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use door::Door;
+pub use journal::Write;
+pub use order::Limits;
+
+use journal::Journal;
+use std::time::Duration;
+use sys::clock::monotonic;
+
+/// How much longer than agreed a test goes on that began before the end of the server, which it was to fit in: its
+/// beginning took a moment.
+const TEST_LONGER: Duration = Duration::from_secs(5);
+
+/// A server at work.
+pub(crate) struct Serving<'a> {
+    limits: Limits,
+    /// Nobody is served from this instant on, of the monotonic clock.
+    until: u64,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    journal: Journal<'a>,
+}
+
+impl Serving<'_> {
+    /// How long it is there yet.
+    fn left(&self) -> Duration {
+        Duration::from_nanos(self.until.saturating_sub(monotonic()))
+    }
+
+    /// Whether nobody is served any more who comes now.
+    fn closes(&self) -> bool {
+        (self.stop)() || self.left().is_zero()
+    }
+
+    /// Whether a test that is on is to end.
+    fn ends(&self) -> bool {
+        let longer = u64::try_from(TEST_LONGER.as_nanos()).unwrap_or(u64::MAX);
+        (self.stop)() || monotonic() >= self.until.saturating_add(longer)
+    }
+}

@@ -1,0 +1,211 @@
+//! The connections of a test's streams: TCP by the cookie, UDP by a word that the client's address says and an answer.
+
+use super::super::State;
+use super::super::datagram::{HELLO, REPLY};
+use super::super::parameters::Parameters;
+use super::ending::Ending;
+use super::flows::Carrier;
+use super::line::{LOOK, Line};
+use super::order::Order;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+use sys::until::Until;
+
+/// How long a client may take to connect all of its streams: as long as one of iperf3 waits for an answer.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// What came before a socket was connected, at most: it is thrown away.
+const STRAY_MAX: usize = 1000;
+
+/// Waits for as many connections as there are streams; the door brings them.
+pub(super) fn tcp(
+    line: &mut Line<'_>,
+    order: &Order,
+    door: &Receiver<TcpStream>,
+) -> Result<Vec<Carrier>, Ending> {
+    let mut found = Vec::new();
+    let until = Until::after(CONNECT);
+    while found.len() < order.directions.len() {
+        match door.recv_timeout(LOOK) {
+            Ok(stream) => found.push(Carrier::Tcp(stream)),
+            Err(RecvTimeoutError::Timeout) => still_there(line, until)?,
+            Err(RecvTimeoutError::Disconnected) => return Err(Ending::ServerEnds),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether it is worth to wait for more.
+fn still_there(line: &mut Line<'_>, until: Until) -> Result<(), Ending> {
+    if line.serving().ends() {
+        return Err(Ending::ServerEnds);
+    }
+    if until.left().is_none() {
+        return Err(Ending::NoStreams);
+    }
+    let readable = line.is_readable_within(Duration::ZERO);
+    if readable.map_err(|error| Ending::system("wait for the client", error))? {
+        // A client says nothing here but that it goes.
+        return Err(Ending::said(State::read(line.within(LOOK))));
+    }
+    Ok(())
+}
+
+/// The socket to which the next stream says its first word.
+pub(super) struct UdpDoor {
+    at: SocketAddr,
+    peer: IpAddr,
+    socket: UdpSocket,
+}
+
+impl UdpDoor {
+    /// At the address to which the client's control connection came, for nobody but its other end.
+    pub(super) fn open(control: &TcpStream) -> io::Result<Self> {
+        let at = plain(control.local_addr()?);
+        Ok(Self {
+            at,
+            peer: plain(control.peer_addr()?).ip(),
+            socket: listening(at)?,
+        })
+    }
+
+    /// Waits for as many first words as there are streams.
+    pub(super) fn streams(
+        mut self,
+        line: &mut Line<'_>,
+        order: &Order,
+    ) -> Result<Vec<UdpSocket>, Ending> {
+        let until = Until::after(CONNECT);
+        let mut found: Vec<UdpSocket> = Vec::new();
+        while found.len() < order.directions.len() {
+            let mut word = [0; 64];
+            match self.socket.recv_from(&mut word) {
+                // Strangers are not answered.
+                Ok((length, from)) if length == HELLO.len() && plain(from).ip() == self.peer => {
+                    let stream = self.connected(from);
+                    found.push(stream.map_err(|error| Ending::system("make a socket", error))?);
+                }
+                Ok(_) => still_there(line, until)?,
+                Err(error) if is_nothing(&error) => {
+                    if let Some(last) = found.last() {
+                        answer_again(last);
+                    }
+                    still_there(line, until)?;
+                }
+                Err(error) => return Err(Ending::system("wait for a stream", error)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The stream of this address, answered when there is a socket for the next one.
+    fn connected(&mut self, from: SocketAddr) -> io::Result<UdpSocket> {
+        self.socket.connect(from)?;
+        let next = listening(self.at)?;
+        let stream = std::mem::replace(&mut self.socket, next);
+        // What anybody else sent before it was connected; the client waits.
+        stream.set_nonblocking(true)?;
+        let mut rest = (0..STRAY_MAX).take_while(|_| stream.recv(&mut [0; 64]).is_ok());
+        while rest.next().is_some() {}
+        stream.send(&REPLY)?;
+        Ok(stream)
+    }
+}
+
+/// A client that did not get its answer says its word again.
+fn answer_again(stream: &UdpSocket) {
+    if matches!(stream.recv(&mut [0; 64]), Ok(length) if length == HELLO.len()) {
+        // Where this is lost too, it comes again.
+        let _ = stream.send(&REPLY);
+    }
+}
+
+fn listening(at: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = sys::tuning::shared_udp(at)?;
+    socket.set_read_timeout(Some(LOOK))?;
+    Ok(socket)
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock
+            | ErrorKind::TimedOut
+            | ErrorKind::Interrupted
+            | ErrorKind::ConnectionRefused
+    )
+}
+
+/// An address of IPv4 as such, also where a socket of IPv6 tells it.
+pub(super) fn plain(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::new(ip.into(), address.port()),
+        // With its zone.
+        IpAddr::V6(_) => address,
+    }
+}
+
+/// Sets what the client asked for: what could not be, in words.
+pub(super) fn tune(carrier: &Carrier, asked: &Parameters) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut tried = |what: &str, done: io::Result<()>| {
+        if let Err(error) = done {
+            notes.push(format!("{what}: {error}"));
+        }
+    };
+    if asked.server_affinity.is_some() {
+        tried("choose a CPU", Err(ErrorKind::Unsupported.into()));
+    }
+    let (socket, at) = match carrier {
+        Carrier::Tcp(stream) => (stream.as_fd(), stream.local_addr()),
+        Carrier::Udp(socket, _) => (socket.as_fd(), socket.local_addr()),
+    };
+    // A socket of IPv6 that speaks IPv4 sends the byte of IPv4.
+    let is_ipv6 = at.is_ok_and(|at| plain(at).is_ipv6());
+    if let Ok(bytes @ 1..) = u32::try_from(asked.window) {
+        tried("set buffers", sys::tuning::set_buffers(socket, bytes));
+    }
+    if let Ok(service @ 1..) = u8::try_from(asked.tos) {
+        let done = sys::tuning::set_service(socket, is_ipv6, service);
+        tried("set the type of service", done);
+    }
+    match carrier {
+        Carrier::Tcp(stream) => {
+            if asked.nodelay {
+                tried("send without delay", stream.set_nodelay(true));
+            }
+            if let Ok(bits @ 1..) = u64::try_from(asked.fqrate) {
+                tried("pace", sys::tuning::set_pacing(socket, bits.div_ceil(8)));
+            }
+            if let Some(name) = &asked.congestion {
+                let done = sys::tuning::set_congestion(socket, name);
+                tried("set the congestion control", done);
+            }
+        }
+        Carrier::Udp(..) => {
+            if asked.dont_fragment > 0 && !is_ipv6 {
+                tried("send whole", sys::tuning::refuse_fragments(socket));
+            }
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_ipv4_is_the_same_whatever_socket_tells_it() {
+        let check = |text: &str, expected: &str| {
+            let address: SocketAddr = text.parse().unwrap();
+            assert_eq!(plain(address).to_string(), expected);
+        };
+        check("[::ffff:192.0.2.1]:5201", "192.0.2.1:5201");
+        check("192.0.2.1:5201", "192.0.2.1:5201");
+        check("[fe80::1%3]:5201", "[fe80::1%3]:5201");
+    }
+}

@@ -1,0 +1,9 @@
+//! The server against clients that are written here, byte by byte, over loopback.
+
+mod client;
+mod datagrams;
+mod doors;
+mod versions;
+
+use super::super::{Cookie, State, stream_id};
+use client::{Client, serving, serving_with};
