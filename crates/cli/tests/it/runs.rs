@@ -522,7 +522,8 @@ fn passes_that_are_spread_over_a_time_have_rests_between_them_and_go_on_after_a_
     let began: Vec<u64> = began.collect();
     assert_eq!(began.len(), 3);
     for pair in began.windows(2) {
-        assert!(pair[1] - pair[0] >= 2_000_000_000, "{began:?}");
+        // Rests are of the monotonic clock, and these are times of day, which may be told a little slower.
+        assert!(pair[1] - pair[0] >= 1_990_000_000, "{began:?}");
     }
 }
 
