@@ -62,6 +62,29 @@ pub(crate) fn set<T: Copy>(
     }
 }
 
+/// Reads an option into `bytes`: how many of them there are.
+pub(crate) fn get(
+    socket: BorrowedFd<'_>,
+    (level, name): (libc::c_int, libc::c_int),
+    bytes: &mut [u8],
+) -> io::Result<usize> {
+    let mut length = libc::socklen_t::try_from(bytes.len()).map_err(io::Error::other)?;
+    // SAFETY: `bytes` has room for `length` bytes, and both are valid to write to.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            bytes.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(usize::try_from(length).unwrap_or(0).min(bytes.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,19 +99,10 @@ mod tests {
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         keep_alive(socket.as_fd()).unwrap();
         for (level, name, expected) in ALIVE {
-            let mut value: libc::c_int = -1;
-            let mut length = libc::socklen_t::try_from(size_of_val(&value)).unwrap();
-            // SAFETY: `value` has room for `length` bytes.
-            let done = unsafe {
-                libc::getsockopt(
-                    socket.as_raw_fd(),
-                    level,
-                    name,
-                    (&raw mut value).cast(),
-                    &raw mut length,
-                )
-            };
-            assert_eq!((done, value), (0, expected));
+            let mut value = [0xff; size_of::<libc::c_int>()];
+            let length = get(socket.as_fd(), (level, name), &mut value).unwrap();
+            let value = libc::c_int::from_ne_bytes(value);
+            assert_eq!((length, value), (size_of::<libc::c_int>(), expected));
         }
         let (other, _end) = UnixStream::pair().unwrap();
         assert!(keep_alive(other.as_fd()).is_err(), "it is no TCP");

@@ -1,8 +1,9 @@
-//! How a socket that carries a test's data is set, and what the kernel says of a connection.
+//! How a socket that carries a test's data is set.
 
 #![expect(unsafe_code, reason = "std has no setsockopt")]
 
 use crate::socket::set;
+use crate::tcp::NAME_BYTES;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -97,56 +98,15 @@ pub fn set_pacing(socket: BorrowedFd<'_>, bytes_per_s: u64) -> io::Result<()> {
     set(socket, option, &bytes_per_s)
 }
 
-/// The longest name of an algorithm. Source: `TCP_CA_NAME_MAX` of the kernel, with its NUL.
-const ALGORITHM_MAX: usize = 16;
-
 /// Congestion control by this algorithm, which the kernel must have and allow to this user.
 pub fn set_congestion(socket: BorrowedFd<'_>, algorithm: &str) -> io::Result<()> {
-    let mut name = [0_u8; ALGORITHM_MAX];
-    let room = &mut name[..ALGORITHM_MAX - 1];
+    let mut name = [0_u8; NAME_BYTES];
+    let room = &mut name[..NAME_BYTES - 1];
     let Some(room) = room.get_mut(..algorithm.len()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     room.copy_from_slice(algorithm.as_bytes());
     set(socket, (libc::IPPROTO_TCP, libc::TCP_CONGESTION), &name)
-}
-
-/// Which algorithm this connection has.
-pub fn congestion(socket: BorrowedFd<'_>) -> io::Result<String> {
-    let mut name = [0_u8; ALGORITHM_MAX];
-    let got = get(socket, libc::TCP_CONGESTION, &mut name)?;
-    let name = &name[..got.min(ALGORITHM_MAX)];
-    let end = name.iter().position(|&byte| byte == 0);
-    let name = &name[..end.unwrap_or(name.len())];
-    Ok(String::from_utf8_lossy(name).into_owned())
-}
-
-/// Segments that this connection has sent again since it was opened.
-pub fn retransmitted(socket: BorrowedFd<'_>) -> io::Result<u64> {
-    // SAFETY: an all-zero tcp_info is a valid value of this plain C struct.
-    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    get(socket, libc::TCP_INFO, &mut info)?;
-    Ok(info.tcpi_total_retrans.into())
-}
-
-/// Reads an option of TCP, whose value the kernel knows as a plain type of C: how many bytes it wrote.
-fn get<T: Copy>(socket: BorrowedFd<'_>, name: libc::c_int, value: &mut T) -> io::Result<usize> {
-    let mut length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
-    // SAFETY: `value` has room for `length` bytes.
-    let done = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            name,
-            (&raw mut *value).cast(),
-            &raw mut length,
-        )
-    };
-    if done == 0 {
-        usize::try_from(length).map_err(io::Error::other)
-    } else {
-        Err(io::Error::last_os_error())
-    }
 }
 
 #[cfg(test)]
@@ -190,14 +150,12 @@ mod tests {
         set_buffers(one.as_fd(), 64 << 10).unwrap();
         set_service(one.as_fd(), false, 0x10).unwrap();
         set_pacing(one.as_fd(), 1_000_000).unwrap();
-        let name = congestion(one.as_fd()).unwrap();
-        assert!(!name.is_empty());
+        let name = crate::tcp::congestion(one.as_fd()).unwrap();
         set_congestion(one.as_fd(), &name).unwrap();
         assert!(set_congestion(one.as_fd(), "no-such-thing").is_err());
         assert!(set_congestion(one.as_fd(), "a-name-that-is-too-long").is_err());
-        assert_eq!(retransmitted(one.as_fd()).unwrap(), 0);
         let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         refuse_fragments(udp.as_fd()).unwrap();
-        assert!(retransmitted(udp.as_fd()).is_err(), "it is no TCP");
+        assert!(crate::tcp::info(udp.as_fd()).is_err(), "it is no TCP");
     }
 }

@@ -14,11 +14,6 @@ impl Until {
         Self(monotonic().saturating_add(nanos))
     }
 
-    /// That of the monotonic clock, in nanoseconds.
-    pub const fn at(nanos: u64) -> Self {
-        Self(nanos)
-    }
-
     /// The instant that is `span` away, or this one where that is sooner.
     #[must_use]
     pub fn or_after(self, span: Duration) -> Self {

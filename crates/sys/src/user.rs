@@ -27,7 +27,7 @@ pub enum KeptRoot {
 }
 
 /// Whether this process is root, or can become it.
-pub fn is_root() -> bool {
+pub fn may_be_root() -> bool {
     // SAFETY: takes nothing and cannot fail.
     let real = unsafe { libc::getuid() };
     // SAFETY: takes nothing and cannot fail.
@@ -36,7 +36,7 @@ pub fn is_root() -> bool {
 }
 
 /// Makes this process one of [`NOBODY`], in no other group, for good. The C library does it for every thread. To be
-/// called where [`is_root`].
+/// called where [`may_be_root`].
 pub fn give_up_root() -> Result<(), KeptRoot> {
     // Groups first: whoever is no longer root cannot leave any.
     // SAFETY: no groups are read where their number is 0.
@@ -52,7 +52,7 @@ pub fn give_up_root() -> Result<(), KeptRoot> {
     // Capabilities went with the user id, unless somebody had switched that off (capabilities(7), securebits).
     // SAFETY: takes plain integers.
     let again = unsafe { libc::setresuid(0, 0, 0) };
-    if again == 0 || is_root() {
+    if again == 0 || may_be_root() {
         return Err(KeptRoot::ComesBack);
     }
     Ok(())
@@ -78,7 +78,7 @@ mod tests {
             .find(|line| line.starts_with("Uid:"))
             .unwrap();
         let ids: Vec<&str> = line.split_whitespace().skip(1).take(2).collect();
-        assert_eq!(is_root(), ids.contains(&"0"), "{line}");
+        assert_eq!(may_be_root(), ids.contains(&"0"), "{line}");
     }
 
     #[test]

@@ -7,7 +7,6 @@
 use crate::process::{cargo, host_target, output, succeed, succeeds, target_dir};
 use crate::{generate, pages, tidy};
 use anyhow::Context;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const INSTALL_NEXTEST: &str = "cargo install cargo-nextest --locked";
@@ -111,7 +110,7 @@ fn pass(root: &Path, arguments: &[&str]) -> anyhow::Result<Ended> {
 
 /// The tests, with those that need root where we are root.
 fn tests(root: &Path) -> anyhow::Result<Ended> {
-    let all = is_root()?;
+    let all = sys::probe::is_root();
     if !all {
         say!("not root: tests marked `ignore = \"root: ...\"` are skipped");
     }
@@ -205,12 +204,6 @@ pub(crate) fn metadata(root: &Path) -> anyhow::Result<PathBuf> {
 /// Whether cargo has this subcommand.
 pub(crate) fn has(root: &Path, subcommand: &str) -> bool {
     succeeds(&mut cargo(root, &[subcommand, "--version"]))
-}
-
-fn is_root() -> anyhow::Result<bool> {
-    // A process's own directory belongs to its effective user.
-    let metadata = std::fs::metadata("/proc/self").context("read `/proc/self`")?;
-    Ok(metadata.uid() == 0)
 }
 
 #[cfg(test)]

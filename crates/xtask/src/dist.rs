@@ -135,6 +135,16 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Removes what an earlier check left, or this one.
+fn gone(place: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(place) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove `{}`", place.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Somebody may have asked for backtraces, and an error takes one then. There are no tables for more than an empty one
 /// here, and the program must find that out without a crash.
 fn survives_backtrace(root: &Path, binary: &Path) -> anyhow::Result<()> {

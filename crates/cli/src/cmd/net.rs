@@ -36,7 +36,7 @@ fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     sys::limits::raise_open_files().context("raise the limit of open files")?;
     let door = open(address(args)?)?;
     let at = door.address().context("ask for the address of a socket")?;
-    let gave_up = sys::user::is_root();
+    let gave_up = sys::user::may_be_root();
     if gave_up {
         sys::user::give_up_root().map_err(|error| {
             failure(

@@ -1,7 +1,10 @@
 //! One deadline over many reads and writes of a TCP connection: who sends a byte a second does not get past it.
 
+use super::exchange::is_time_out;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::time::Duration;
 use sys::until::Until;
 
 /// A connection until an instant. Each call may take what is left, and then fails with [`ErrorKind::TimedOut`].
@@ -18,14 +21,22 @@ impl<'a> Timed<'a> {
     }
 }
 
+/// Whether there is something to read, the end too, within so long; not where a signal came between.
+pub(super) fn is_readable_within(stream: &TcpStream, at_most: Duration) -> io::Result<bool> {
+    match sys::ready::is_readable_within(stream.as_fd(), at_most) {
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
+        other => other,
+    }
+}
+
 /// What is left; an error where that is nothing.
-fn left(until: Until) -> io::Result<std::time::Duration> {
+fn left(until: Until) -> io::Result<Duration> {
     until.left().ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
 /// Linux calls a time-out of a socket `EAGAIN`.
 fn named(error: io::Error) -> io::Error {
-    if error.kind() == ErrorKind::WouldBlock {
+    if is_time_out(&error) {
         ErrorKind::TimedOut.into()
     } else {
         error
@@ -56,7 +67,6 @@ impl Write for Timed<'_> {
 mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener};
-    use std::time::Duration;
 
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -29,6 +29,11 @@ pub(crate) fn is_time_out(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
+/// Nothing came, or nothing was taken, in the time that a call may take: it may be made again.
+pub(super) fn is_nothing_yet(error: &io::Error) -> bool {
+    is_time_out(error) || error.kind() == ErrorKind::Interrupted
+}
+
 /// Calls again where a signal came between.
 pub(crate) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {

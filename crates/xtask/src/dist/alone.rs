@@ -5,11 +5,11 @@
 //! needs no file, one of /etc/hosts, and one that a name server of this check knows. Each must lead to this check's
 //! port.
 
+use super::gone;
 use crate::process::command;
 use anyhow::{Context, ensure};
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -25,18 +25,11 @@ mount -t proc proc "$1/proc" && cd "$1" && exec chroot . /kurabe run db.point-se
 
 /// What was looked up; `None` where only root may make a root directory.
 pub(super) fn run(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Option<String>> {
-    let own = fs::metadata("/proc/self").context("read `/proc/self`")?;
-    if own.uid() != 0 {
+    if !sys::probe::is_root() {
         return Ok(None);
     }
     let place = dir.join("dist/alone");
-    let gone = || match fs::remove_dir_all(&place) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("remove `{}`", place.display()))
-        }
-        _ => Ok(()),
-    };
-    gone()?;
+    gone(&place)?;
     for inside in ["proc", "tmp", "etc"] {
         let path = place.join(inside);
         fs::create_dir_all(&path).with_context(|| format!("create `{}`", path.display()))?;
@@ -92,7 +85,7 @@ pub(super) fn run(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Opti
         names.send_to(END, (NAME_SERVER, 53))?;
         all
     })?;
-    gone()?;
+    gone(&place)?;
     Ok(Some(
         "localhost, a host of /etc/hosts, one of DNS".to_owned(),
     ))

@@ -3,6 +3,7 @@
 //! A static link may leave out what a dynamic one finds: once it dropped a weak symbol, and only storage tests crashed,
 //! long after the binary had printed its version. So all code paths that measure run once before anybody gets it.
 
+use super::gone;
 use crate::process::command;
 use anyhow::{Context, ensure};
 use serde_json::Value;
@@ -26,13 +27,7 @@ pub(super) fn run(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<(usi
         .collect();
     // A work directory and a store of its own, which go away with it.
     let place = dir.join("dist/rounds");
-    let gone = || match std::fs::remove_dir_all(&place) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("remove `{}`", place.display()))
-        }
-        _ => Ok(()),
-    };
-    gone()?;
+    gone(&place)?;
     std::fs::create_dir_all(&place).with_context(|| format!("create `{}`", place.display()))?;
     let mut measure = command(root, binary);
     measure
@@ -60,7 +55,7 @@ pub(super) fn run(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<(usi
         "rounds with the static binary failed: {}",
         failed.join("; ")
     );
-    gone()?;
+    gone(&place)?;
     Ok((tests.len(), families.len()))
 }
 

@@ -53,21 +53,20 @@ pub(in crate::db) struct Line {
     pub(in crate::db) out: BytesMut,
     read: Vec<u8>,
     /// Being let in ends by then, by the monotonic clock; `None` once it has.
-    let_in_by: Option<u64>,
+    let_in_by: Option<Until>,
     /// What was read and not taken.
     begin: usize,
     end: usize,
 }
 
-fn connected(to: &Address, by: u64) -> Result<Socket, Trouble> {
+fn connected(to: &Address, by: Until) -> Result<Socket, Trouble> {
     let refused = |error| Trouble::Connect(to.engine, error);
     match &to.host {
         Host::Socket(named) => UnixStream::connect(to.engine.socket_at(named, to.port))
             .map(Socket::Unix)
             .map_err(refused),
         Host::Name(name) => {
-            let until = Until::at(by).or_after(CONNECT_MAX);
-            let stream = connect(name, to.port, until).map_err(|why| match why {
+            let stream = connect(name, to.port, by).map_err(|why| match why {
                 NotConnected::Name(why) => Trouble::Name(why),
                 NotConnected::Late => Trouble::Silent,
                 NotConnected::Refused(error) => refused(error),
@@ -90,18 +89,11 @@ fn read_unix(socket: &mut UnixStream, room: &mut [u8], patience: Duration) -> io
     }
 }
 
-/// The time until then, where it is not over.
-fn left(by: u64) -> Option<Duration> {
-    let left = by.saturating_sub(sys::clock::monotonic());
-    (left > 0).then_some(Duration::from_nanos(left))
-}
-
 impl Line {
     /// Connects, and says nothing yet. From here on all of being let in has [`CONNECT_MAX`], also where whoever is
     /// there says something now and then.
     pub(in crate::db) fn connect(to: &Address) -> Result<Self, Trouble> {
-        let most = u64::try_from(CONNECT_MAX.as_nanos()).unwrap_or(u64::MAX);
-        let by = sys::clock::monotonic() + most;
+        let by = Until::after(CONNECT_MAX);
         let mut line = Self::of(connected(to, by)?);
         line.let_in_by = Some(by);
         Ok(line)
@@ -138,7 +130,7 @@ impl Line {
         if self.begin != self.end {
             return Err(Trouble::Garbage(to.engine));
         }
-        let within = self.let_in_by.map_or(Some(CONNECT_MAX), left);
+        let within = self.let_in_by.map_or(Some(CONNECT_MAX), Until::left);
         let within = within.ok_or(Trouble::Silent)?;
         let socket = socket.try_clone().map_err(Trouble::Io)?;
         self.socket = Socket::Tls(Box::new(tls::open(socket, (to, asked), within)?));
@@ -153,8 +145,8 @@ impl Line {
 
     /// What is left of the time for being let in is what the next read or write has.
     #[cold]
-    fn hurry(&mut self, by: u64) -> Result<(), Trouble> {
-        self.time_out(left(by).ok_or(Trouble::Silent)?)
+    fn hurry(&mut self, by: Until) -> Result<(), Trouble> {
+        self.time_out(by.left().ok_or(Trouble::Silent)?)
             .map_err(Trouble::Io)
     }
 
@@ -343,7 +335,7 @@ mod tests {
             database: "shop".to_owned(),
             tls: None,
         };
-        let why = connected(&to, u64::MAX).unwrap_err();
+        let why = connected(&to, Until::after(CONNECT_MAX)).unwrap_err();
         assert!(why.is_lasting(), "{why}");
         let why = why.to_string();
         assert!(
@@ -365,7 +357,7 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut line = Line::over(ours);
         let begun = sys::clock::monotonic();
-        line.let_in_by = Some(begun + 200_000_000);
+        line.let_in_by = Some(Until::after(Duration::from_millis(200)));
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 while theirs.write_all(b"a").is_ok() {

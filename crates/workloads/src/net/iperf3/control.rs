@@ -5,15 +5,13 @@
 use super::wire_error::{Part, WireError};
 use super::{Cookie, Parameters, Results, ServerError, State};
 use crate::connect::{NotConnected, connect};
-use crate::net::deadline::Timed;
+use crate::net::deadline::{Timed, is_readable_within};
 use crate::net::exchange::is_time_out;
 use crate::net::peer::Peer;
 use engine::workload::WorkError;
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
 use std::time::Duration;
-use sys::ready::is_readable_within;
 use sys::until::Until;
 
 /// Why a test does not go on.
@@ -100,10 +98,7 @@ impl Control {
 
     /// Waits so long, and whether the server has said something meanwhile.
     pub(crate) fn says_within(&self, at_most: Duration) -> io::Result<bool> {
-        match is_readable_within(self.stream.as_fd(), at_most) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
-            other => other,
-        }
+        is_readable_within(&self.stream, at_most)
     }
 
     /// What the server says in the middle of a test, where nothing is to come.

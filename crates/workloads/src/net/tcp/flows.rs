@@ -1,5 +1,6 @@
 //! The connections over which data flows: a thread for each, which writes or reads without a pause.
 
+use crate::net::exchange::is_nothing_yet;
 use engine::workload::WorkError;
 use model::rng::Rng;
 use std::io::{self, ErrorKind, Read, Write};
@@ -116,14 +117,6 @@ fn random(seed: u64, size: usize) -> Arc<[u8]> {
     words.take(size).collect()
 }
 
-/// Whether the call is to be made again.
-fn is_to_go_on(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-    )
-}
-
 fn send(flow: &Flow, block: &[u8], member: &Member) -> io::Result<()> {
     let mut stream = &flow.stream;
     let mut sent = 0;
@@ -134,7 +127,7 @@ fn send(flow: &Flow, block: &[u8], member: &Member) -> io::Result<()> {
                 // Nobody else writes it.
                 flow.bytes.store(sent, Ordering::Relaxed);
             }
-            Err(error) if is_to_go_on(&error) => {}
+            Err(error) if is_nothing_yet(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -151,7 +144,7 @@ fn receive(flow: &Flow, room: &mut [u8], member: &Member) -> io::Result<()> {
                 received += bytes as u64;
                 flow.bytes.store(received, Ordering::Relaxed);
             }
-            Err(error) if is_to_go_on(&error) => {}
+            Err(error) if is_nothing_yet(&error) => {}
             Err(error) => return Err(error),
         }
     }

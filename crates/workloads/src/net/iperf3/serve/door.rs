@@ -12,6 +12,7 @@ use super::line::LOOK;
 use super::order::Limits;
 use super::streams::plain;
 use super::test::{self, Client};
+use model::units::Nanos;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -69,10 +70,9 @@ impl Door {
         stop: &(dyn Fn() -> bool + Sync),
         write: &JournalWrite<'_>,
     ) -> io::Result<()> {
-        let span = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         let serving = Serving {
             limits,
-            until: monotonic().saturating_add(span),
+            until: monotonic().saturating_add(Nanos::from(span).0),
             stop,
             journal: Journal::new(write),
         };
@@ -202,7 +202,7 @@ impl<'a> Hall<'a> {
 
     /// Throws out those whose time is over.
     fn expire(&mut self, now: u64) {
-        let limit = u64::try_from(COOKIE.as_nanos()).unwrap_or(u64::MAX);
+        let limit = Nanos::from(COOKIE).0;
         while let Some(oldest) = self.waiting.front()
             && now.saturating_sub(oldest.since) >= limit
         {

@@ -9,6 +9,7 @@ use super::line::LOOK;
 use super::order::{Direction, Order};
 use super::pace::{Pace, rest};
 use super::tally::Tally;
+use crate::net::exchange::is_nothing_yet;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -333,14 +334,6 @@ impl Flow {
     }
 }
 
-/// Nothing came, or nothing was taken, for as long as a call may wait.
-fn is_nothing_yet(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-    )
-}
-
 /// Source: udp(7), `ENOBUFS`.
 fn is_full(error: &io::Error) -> bool {
     const ENOBUFS: i32 = 105;
@@ -348,7 +341,8 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 fn retransmitted(stream: &TcpStream) -> Option<u64> {
-    sys::tuning::retransmitted(stream.as_fd()).ok()
+    let known = sys::tcp::info(stream.as_fd()).ok()?;
+    Some(known.total_retrans.into())
 }
 
 impl Carrier {

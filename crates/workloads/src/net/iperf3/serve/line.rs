@@ -4,9 +4,10 @@
 use super::super::wire_error::WireError;
 use super::super::{ServerError, State};
 use super::Serving;
+use crate::net::deadline;
+use crate::net::exchange::is_nothing_yet;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::until::Until;
 
@@ -57,10 +58,7 @@ impl<'a> Line<'a> {
 
     /// Whether there is something to read, its end too, within so long.
     pub(super) fn is_readable_within(&self, at_most: Duration) -> io::Result<bool> {
-        match sys::ready::is_readable_within(self.stream.as_fd(), at_most) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
-            other => other,
-        }
+        deadline::is_readable_within(&self.stream, at_most)
     }
 
     /// Tells the client a state.
@@ -103,14 +101,13 @@ impl<'a> Line<'a> {
         &self,
         mut call: impl FnMut(&TcpStream) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        use ErrorKind::{Interrupted, TimedOut, WouldBlock};
         loop {
             // Before the call: whoever has always one byte more to say is late too.
             if self.until.left().is_none() {
-                return Err(TimedOut.into());
+                return Err(ErrorKind::TimedOut.into());
             }
             match call(&self.stream) {
-                Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {}
+                Err(error) if is_nothing_yet(&error) => {}
                 other => return other,
             }
             if self.serving.ends() {

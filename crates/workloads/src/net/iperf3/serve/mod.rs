@@ -28,6 +28,7 @@ pub use journal::Write;
 pub use order::Limits;
 
 use journal::Journal;
+use model::units::Nanos;
 use std::time::Duration;
 use sys::clock::monotonic;
 
@@ -57,7 +58,7 @@ impl Serving<'_> {
 
     /// Whether a test that is on is to end.
     fn ends(&self) -> bool {
-        let longer = u64::try_from(TEST_LONGER.as_nanos()).unwrap_or(u64::MAX);
-        (self.stop)() || monotonic() >= self.until.saturating_add(longer)
+        let longer = Nanos::from(TEST_LONGER);
+        (self.stop)() || monotonic() >= self.until.saturating_add(longer.0)
     }
 }

@@ -6,7 +6,6 @@ use super::flows::{Carrier, Flowed};
 use super::order::{Direction, Order};
 use super::words::{Bits, Bytes};
 use model::num::{approx, round_to_u64};
-use std::fmt;
 use std::fmt::Write as _;
 use std::os::fd::AsFd;
 use sys::process::Usage;
@@ -116,7 +115,7 @@ fn counted(flowed: &Flowed) -> (u64, u64) {
 /// The congestion control of the first connection of TCP.
 fn congestion(flowed: &[Flowed]) -> Option<String> {
     match flowed.first()?.carrier.as_ref()? {
-        Carrier::Tcp(stream) => sys::tuning::congestion(stream.as_fd()).ok(),
+        Carrier::Tcp(stream) => sys::tcp::congestion(stream.as_fd()).ok(),
         Carrier::Udp(..) => None,
     }
 }
@@ -134,62 +133,51 @@ fn rate(bytes: u64, seconds: f64) -> u64 {
     }
 }
 
-/// One line.
-pub(super) struct Report(String);
-
-impl Report {
-    /// Of what was counted here, and by the client, whose bytes decide what it received.
-    pub(super) fn of(tested: &Tested, theirs: Option<&Results>) -> Self {
-        let seconds = tested.seconds();
-        let mut text = format!("{seconds:.2} s");
-        let of = |wanted: Direction| {
-            tested
-                .streams()
-                .filter(move |(_, direction, _)| *direction == wanted)
-        };
-        if tested.order.count(Direction::Up) > 0 {
-            let bytes = of(Direction::Up)
-                .map(|(_, _, flowed)| flowed.tally.bytes)
-                .sum();
-            let _ = write!(text, ", received {}", amount(bytes, seconds));
-            if tested.order.udp.is_some() {
-                let all = of(Direction::Up).map(|(_, _, flowed)| counted(flowed));
-                let (lost, packets) = all.fold((0_u64, 0_u64), |sum, one| {
-                    (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
-                });
-                let _ = write!(text, ", lost {lost} of {packets} datagrams");
-            }
+/// A line of what was counted here, and by the client, whose bytes decide what it received.
+pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
+    let seconds = tested.seconds();
+    let mut text = format!("{seconds:.2} s");
+    let of = |wanted: Direction| {
+        tested
+            .streams()
+            .filter(move |(_, direction, _)| *direction == wanted)
+    };
+    if tested.order.count(Direction::Up) > 0 {
+        let bytes = of(Direction::Up)
+            .map(|(_, _, flowed)| flowed.tally.bytes)
+            .sum();
+        let _ = write!(text, ", received {}", amount(bytes, seconds));
+        if tested.order.udp.is_some() {
+            let all = of(Direction::Up).map(|(_, _, flowed)| counted(flowed));
+            let (lost, packets) = all.fold((0_u64, 0_u64), |sum, one| {
+                (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+            });
+            let _ = write!(text, ", lost {lost} of {packets} datagrams");
         }
-        if tested.order.count(Direction::Down) > 0 {
-            let bytes = of(Direction::Down)
-                .map(|(_, _, flowed)| flowed.tally.bytes)
-                .sum();
-            let _ = write!(text, ", sent {}", amount(bytes, seconds));
-            if let Some(theirs) = theirs {
-                let received = of(Direction::Down)
-                    .filter_map(|(id, _, _)| theirs.stream(id))
-                    .map(|stream| u64::try_from(stream.bytes).unwrap_or(0))
-                    .fold(0, u64::saturating_add);
-                let received = Bytes(received);
-                let _ = write!(text, " (the client says that {received} came)");
-            }
-        }
-        for (id, _, flowed) in tested.streams() {
-            if let Some(error) = &flowed.error {
-                let _ = write!(text, "; stream {id} failed: {error}");
-                break;
-            }
-        }
-        Self(text)
     }
+    if tested.order.count(Direction::Down) > 0 {
+        let bytes = of(Direction::Down)
+            .map(|(_, _, flowed)| flowed.tally.bytes)
+            .sum();
+        let _ = write!(text, ", sent {}", amount(bytes, seconds));
+        if let Some(theirs) = theirs {
+            let received = of(Direction::Down)
+                .filter_map(|(id, _, _)| theirs.stream(id))
+                .map(|stream| u64::try_from(stream.bytes).unwrap_or(0))
+                .fold(0, u64::saturating_add);
+            let received = Bytes(received);
+            let _ = write!(text, " (the client says that {received} came)");
+        }
+    }
+    for (id, _, flowed) in tested.streams() {
+        if let Some(error) = &flowed.error {
+            let _ = write!(text, "; stream {id} failed: {error}");
+            break;
+        }
+    }
+    text
 }
 
 fn amount(bytes: u64, seconds: f64) -> String {
     format!("{} ({})", Bytes(bytes), Bits(rate(bytes, seconds)))
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }

@@ -7,6 +7,7 @@ use super::ending::Ending;
 use super::flows::Carrier;
 use super::line::{LOOK, Line};
 use super::order::Order;
+use crate::net::exchange::is_nothing_yet;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -89,7 +90,10 @@ impl UdpDoor {
                     found.push(stream.map_err(|error| Ending::system("make a socket", error))?);
                 }
                 Ok(_) => still_there(line, until)?,
-                Err(error) if is_nothing(&error) => {
+                // A client that has closed its socket says no more.
+                Err(error)
+                    if is_nothing_yet(&error) || error.kind() == ErrorKind::ConnectionRefused =>
+                {
                     if let Some(last) = found.last() {
                         answer_again(last);
                     }
@@ -127,16 +131,6 @@ fn listening(at: SocketAddr) -> io::Result<UdpSocket> {
     let socket = sys::tuning::shared_udp(at)?;
     socket.set_read_timeout(Some(LOOK))?;
     Ok(socket)
-}
-
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock
-            | ErrorKind::TimedOut
-            | ErrorKind::Interrupted
-            | ErrorKind::ConnectionRefused
-    )
 }
 
 /// An address of IPv4 as such, also where a socket of IPv6 tells it.

@@ -6,8 +6,9 @@ use super::ending::Ending;
 use super::flows::{Carrier, Flows};
 use super::line::{LOOK, Line};
 use super::order::{Order, order};
-use super::report::{Report, Tested};
+use super::report::{Tested, told};
 use super::streams::{self, UdpDoor};
+use model::units::Nanos;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -69,7 +70,7 @@ pub(super) fn serve(serving: &Serving<'_>, client: Client<'_>) {
             ending.tell(&mut line);
             match &tested {
                 Some(tested) => {
-                    let so_far = Report::of(tested, None);
+                    let so_far = told(tested, None);
                     let text = format!("{peer} ended early, {ending}: {so_far}");
                     serving.journal.line(&text);
                 }
@@ -96,7 +97,7 @@ struct Test<'a, 'b> {
 }
 
 impl Test<'_, '_> {
-    fn run(&mut self) -> Result<Report, Ending> {
+    fn run(&mut self) -> Result<String, Ending> {
         self.line.within(ANSWER).tell(State::ParamExchange)?;
         let asked = Parameters::read(self.line)?;
         let order = order(&asked, self.serving.limits, self.serving.left())?;
@@ -204,11 +205,11 @@ impl Test<'_, '_> {
     }
 
     /// Results, the client's first.
-    fn exchange(&mut self, asked: &Parameters) -> Result<Report, Ending> {
+    fn exchange(&mut self, asked: &Parameters) -> Result<String, Ending> {
         self.line.within(RESULTS).tell(State::ExchangeResults)?;
         let theirs = Results::read(self.line)?;
         let tested = self.tested.as_ref().ok_or(Ending::Gone)?;
-        let report = Report::of(tested, Some(&theirs));
+        let report = told(tested, Some(&theirs));
         let mut ours = tested.results();
         if asked.get_server_output > 0 {
             ours.server_output_text = Some(tested.text());
@@ -222,7 +223,7 @@ impl Test<'_, '_> {
 }
 
 fn after(instant: u64, span: Duration) -> u64 {
-    instant.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    instant.saturating_add(Nanos::from(span).0)
 }
 
 /// What a block holds: random bytes, which nothing on the way can make smaller, or a pattern where the client wants it.
