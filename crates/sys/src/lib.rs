@@ -14,6 +14,7 @@ pub mod features;
 pub mod folder;
 pub mod io;
 pub mod limits;
+pub mod link;
 pub mod lock;
 pub mod loops;
 pub mod memory;

@@ -19,6 +19,11 @@ pub(crate) const NAME_BYTES: usize = 16;
 /// A connection at one moment. Source: `struct tcp_info` of linux/tcp.h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
+    /// Bytes of the largest packet that the way there takes, as far as it is known: of the interface, or what a machine
+    /// on the way has said.
+    pub path_mtu: u32,
+    /// Bytes of a full segment, with TCP's header: the other end may take no longer ones.
+    pub segment: u32,
     /// The smoothed round-trip time, in microseconds.
     pub rtt_us: u32,
     /// How much it varies.
@@ -63,6 +68,8 @@ impl Info {
         let half = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         let whole = |at: usize| Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         Some(Self {
+            path_mtu: half(60)?,
+            segment: half(16)?.saturating_add(header(bytes[5])),
             rtt_us: half(68)?,
             rttvar_us: half(72)?,
             total_retrans: half(100)?,
@@ -73,6 +80,13 @@ impl Info {
             sndbuf_limited_us: whole(184),
         })
     }
+}
+
+/// Bytes of TCP's header in a segment with data. Source: RFC 9293, RFC 7323 (time stamps, filled up to 12 bytes),
+/// linux/tcp.h (`TCPI_OPT_TIMESTAMPS`).
+const fn header(options: u8) -> u32 {
+    const TIMESTAMPS: u8 = 1;
+    if options & TIMESTAMPS == 0 { 20 } else { 32 }
 }
 
 #[cfg(test)]
@@ -106,6 +120,9 @@ mod tests {
     #[test]
     fn an_older_kernel_knows_less() {
         let mut bytes = [0; INFO_BYTES];
+        bytes[5] = 0b11;
+        bytes[16..20].copy_from_slice(&1448_u32.to_ne_bytes());
+        bytes[60..64].copy_from_slice(&1500_u32.to_ne_bytes());
         bytes[68..72].copy_from_slice(&250_u32.to_ne_bytes());
         bytes[100..104].copy_from_slice(&3_u32.to_ne_bytes());
         bytes[148..152].copy_from_slice(&100_u32.to_ne_bytes());
@@ -113,6 +130,7 @@ mod tests {
         bytes[176..184].copy_from_slice(&20_u64.to_ne_bytes());
         bytes[184..192].copy_from_slice(&10_u64.to_ne_bytes());
         let all = Info::of(&bytes).unwrap();
+        assert_eq!((all.path_mtu, all.segment), (1500, 1480));
         assert_eq!((all.rtt_us, all.total_retrans), (250, 3));
         assert_eq!((all.busy_us, all.rwnd_limited_us), (Some(50), Some(20)));
         assert_eq!(

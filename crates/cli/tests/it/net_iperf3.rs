@@ -356,6 +356,56 @@ mod root {
     }
 
     #[test]
+    #[ignore = "root: makes network namespaces"]
+    fn the_interface_and_the_largest_packet_of_the_way_are_told() {
+        if !is_installed("the_interface_and_the_largest_packet_of_the_way_are_told") {
+            return;
+        }
+        for mtu in [1280, 1420, 1500, 9000] {
+            let bed = Bed::new();
+            let links = format!(
+                "ip link set v0 mtu {mtu}; nsenter -t $server -n ip link set v1 mtu {mtu}\n"
+            );
+            let args = ["run", "net.tcp", "--passes", "1", "--peer", "10.77.0.2"];
+            let done = between(&bed, &links, &[&args[..], &SHORT].concat()).code(0);
+            let way = format!("interface `v0` (driver `veth`), path MTU {mtu} bytes");
+            assert!(done.says(&way), "{way}: {}", done.out);
+        }
+    }
+
+    #[test]
+    #[ignore = "root: makes network namespaces"]
+    fn a_narrower_link_on_the_way_is_found() {
+        if !is_installed("a_narrower_link_on_the_way_is_found") {
+            return;
+        }
+        // The server's machine is a router to a third one, over a link of 1280 bytes. Where that machine knows of it,
+        // it asks for short segments; where not, the router says that long ones do not fit.
+        for far in [1280, 1500] {
+            let links = format!(
+                "unshare -n sh -c 'while ! ip link show w1 >/dev/null 2>&1; do sleep 0.05; done; \
+                   ip addr add 10.79.0.2/24 dev w1; ip link set w1 mtu {far} up; \
+                   ip route add default via 10.79.0.1; exec iperf3 -s' >/dev/null 2>&1 &\n\
+                 third=$!; trap 'kill $server $third' EXIT\n\
+                 while [ \"$(readlink /proc/$third/ns/net)\" = \"$(readlink /proc/$$/ns/net)\" ]; do \
+                   sleep 0.05; done\n\
+                 ip link add w0 type veth peer name w1; ip link set w0 netns $server; \
+                 ip link set w1 netns $third\n\
+                 nsenter -t $server -n sh -ec 'ip addr add 10.79.0.1/24 dev w0; \
+                   ip link set w0 mtu 1280 up; echo 1 > /proc/sys/net/ipv4/ip_forward'\n\
+                 ip route add 10.79.0.0/24 via 10.77.0.2\n\
+                 n=0; until (exec 3<>/dev/tcp/10.79.0.2/5201) 2>/dev/null; do \
+                   n=$((n+1)); [ $n -lt 100 ]; sleep 0.1; done\n"
+            );
+            let bed = Bed::new();
+            let args = ["run", "net.tcp", "--passes", "1", "--peer", "10.79.0.2"];
+            let done = between(&bed, &links, &[&args[..], &SHORT].concat()).code(0);
+            let way = "interface `v0` (driver `veth`), path MTU 1280 bytes";
+            assert!(done.says(way), "{far}: {}", done.out);
+        }
+    }
+
+    #[test]
     #[ignore = "root: makes a network namespace"]
     fn packets_that_are_dropped_are_told_with_port_and_direction() {
         let bed = Bed::new();

@@ -60,8 +60,7 @@ pub(super) fn record(
     server: &Path,
     client: impl FnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<Vec<Exchange>> {
-    let listener =
-        UnixListener::bind(at).with_context(|| format!("listen at `{}`", at.display()))?;
+    let listener = listen(at)?;
     let done = AtomicBool::new(false);
     let told = thread::scope(|scope| {
         let accepted = scope.spawn(|| accept(&listener, server, &done));
@@ -84,6 +83,14 @@ pub(super) fn record(
     most.truncate(PLAYED_MAX);
     ensure!(!most.is_empty(), "nothing passed through the relay");
     Ok(most)
+}
+
+/// Listens at a path of this program's own, where one that was killed may have left its socket.
+fn listen(at: &Path) -> anyhow::Result<UnixListener> {
+    if at.exists() {
+        fs::remove_file(at).with_context(|| format!("remove `{}`", at.display()))?;
+    }
+    UnixListener::bind(at).with_context(|| format!("listen at `{}`", at.display()))
 }
 
 fn accept(
@@ -243,7 +250,7 @@ pub(super) fn echo(arguments: &[&str]) -> anyhow::Result<()> {
         })
     });
     let played = played.collect::<anyhow::Result<Vec<_>>>()?;
-    let listener = UnixListener::bind(at).with_context(|| format!("listen at `{at}`"))?;
+    let listener = listen(Path::new(at))?;
     say!("{READY}");
     serve(&listener, &played, connections.parse()?, like)
 }

@@ -1,8 +1,8 @@
 //! The connections over which data flows: a thread for each, which writes or reads without a pause.
 
+use crate::net::block::Block;
 use crate::net::exchange::is_nothing_yet;
 use engine::workload::WorkError;
-use model::rng::Rng;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -49,20 +49,16 @@ impl Flows {
             bytes: AtomicU64::new(0),
         };
         let all: Arc<[Flow]> = streams.into_iter().map(flow).collect();
-        let block: Arc<[u8]> = if up {
-            random(seed, size)
-        } else {
-            Arc::default()
-        };
+        let block = Arc::new(Block::random(seed, if up { size } else { 0 }));
         let works = (0..all.len()).map(|place| {
             let (all, block) = (Arc::clone(&all), Arc::clone(&block));
             move |member: &Member| {
-                let mut room = if up { Vec::new() } else { vec![0; size] };
+                let mut room = Block::zeros(if up { 0 } else { size });
                 member.wait();
                 if up {
-                    send(&all[place], &block, member)
+                    send(&all[place], block.bytes(), member)
                 } else {
-                    receive(&all[place], &mut room, member)
+                    receive(&all[place], room.bytes_mut(), member)
                 }
             }
         });
@@ -93,10 +89,14 @@ impl Flows {
         self.all.iter().map(|flow| info(flow.stream.as_fd()))
     }
 
+    /// The connection that was made first.
+    pub(super) fn first(&self) -> Option<&TcpStream> {
+        self.all.first().map(|flow| &flow.stream)
+    }
+
     /// The congestion control of our side.
     pub(super) fn congestion(&self) -> Option<String> {
-        let first = self.all.first()?;
-        sys::tcp::congestion(first.stream.as_fd()).ok()
+        sys::tcp::congestion(self.first()?.as_fd()).ok()
     }
 
     /// Whether a flow has ended by itself.
@@ -108,13 +108,6 @@ impl Flows {
     pub(super) fn end(&mut self) -> io::Result<()> {
         self.team.end().into_iter().collect()
     }
-}
-
-/// Bytes that do not compress.
-fn random(seed: u64, size: usize) -> Arc<[u8]> {
-    let mut rng = Rng::stream(seed, 5201);
-    let words = (0..size.div_ceil(8)).flat_map(|_| rng.next().to_le_bytes());
-    words.take(size).collect()
 }
 
 fn send(flow: &Flow, block: &[u8], member: &Member) -> io::Result<()> {

@@ -6,6 +6,8 @@ use super::{SAYS_WITHIN, SECOND, is_up};
 use crate::net::iperf3::control::{Control, Trouble};
 use crate::net::iperf3::{Parameters, Results};
 use crate::net::peer::Peer;
+use crate::net::route::Route;
+use crate::net::shaper::Rates;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::num::approx;
@@ -40,6 +42,9 @@ pub(super) struct Round {
     /// Bytes when they were looked at last and were more than before, and when that was.
     moved: (u64, u64),
     next_ask: u64,
+    route: Option<Route>,
+    /// Of a single flow.
+    rates: Option<Rates>,
 }
 
 /// What is asked of the server.
@@ -84,6 +89,7 @@ impl Round {
         control.begin(until).map_err(begin)?;
         let size = usize::try_from(params.size("size").0).unwrap_or(usize::MAX);
         let up = is_up(params);
+        let route = streams.first().map(Route::of);
         let flows = Flows::start(streams, up, size, place.seed)?;
         Ok(Self {
             course: Course::new(began, place.copies),
@@ -94,6 +100,8 @@ impl Round {
             has_begun: false,
             moved: (0, 0),
             next_ask: 0,
+            route,
+            rates: (place.copies == 1).then(Rates::default),
         })
     }
 
@@ -162,6 +170,9 @@ impl Round {
         } else if now.saturating_sub(self.moved.1) > STILL_NS {
             return Err(self.stands_still());
         }
+        if let Some(rates) = &mut self.rates {
+            rates.see(now, bytes);
+        }
         if self.up && now >= self.next_ask {
             self.next_ask = now + ASK_EVERY_NS;
             self.course.ask(&self.flows);
@@ -216,15 +227,23 @@ impl Body for Round {
 
     fn measured_part_begins(&mut self) {
         self.course.measured_part_begins(&self.flows);
+        self.rates = self.rates.map(|_| Rates::default());
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         // First of all: data goes on to flow.
         self.course.ends(&self.flows);
+        // While the connection is there.
+        let route = self.route.as_ref().zip(self.flows.first());
+        let of_way = route.map_or_else(Vec::new, |(route, stream)| route.notes(stream));
         let ours = figures::ours(&self.course, &self.flows, self.up);
         let theirs = self.talk(&ours)?;
         // With what was sent until the server had heard of the end.
         let sent = self.flows.bytes();
-        figures::all(&self.course, &ours, &theirs, (self.up, sent), &self.peer)
+        let mut finish = figures::all(&self.course, &ours, &theirs, (self.up, sent), &self.peer)?;
+        finish.notes.extend(of_way);
+        let held = self.rates.as_ref().and_then(Rates::held);
+        finish.notes.extend(held);
+        Ok(finish)
     }
 }
