@@ -8,6 +8,7 @@
 extern crate xtask;
 
 mod asked;
+mod cable;
 mod comparison;
 mod crosscheck;
 mod guest;

@@ -28,6 +28,8 @@ pub struct Info {
     pub rtt_us: u32,
     /// How much it varies.
     pub rttvar_us: u32,
+    /// Bytes that the other end's kernel has acknowledged, since the connection began; since 4.1.
+    pub bytes_acked: Option<u64>,
     /// The shortest of the last minutes (`tcp_min_rtt_wlen`); since 4.6.
     pub min_rtt_us: Option<u32>,
     /// Segments that were sent again, since the connection began.
@@ -73,6 +75,7 @@ impl Info {
             rtt_us: half(68)?,
             rttvar_us: half(72)?,
             total_retrans: half(100)?,
+            bytes_acked: whole(120),
             // All bits are set where none has been seen.
             min_rtt_us: half(148).filter(|&rtt| rtt != u32::MAX),
             busy_us: whole(168),
@@ -112,6 +115,11 @@ mod tests {
                 .is_none_or(|rtt| rtt <= info.rtt_us + 4 * info.rttvar_us)
         );
         assert_eq!(info.total_retrans, 0);
+        // With what opened the connection, which some kernels count.
+        assert!(
+            info.bytes_acked
+                .is_none_or(|acked| (1000..=1001).contains(&acked))
+        );
         assert!(!congestion(ours.as_fd()).unwrap().is_empty());
         let file = std::fs::File::open("/").unwrap();
         assert!(super::info(file.as_fd()).is_err());
@@ -125,6 +133,7 @@ mod tests {
         bytes[60..64].copy_from_slice(&1500_u32.to_ne_bytes());
         bytes[68..72].copy_from_slice(&250_u32.to_ne_bytes());
         bytes[100..104].copy_from_slice(&3_u32.to_ne_bytes());
+        bytes[120..128].copy_from_slice(&70_u64.to_ne_bytes());
         bytes[148..152].copy_from_slice(&100_u32.to_ne_bytes());
         bytes[168..176].copy_from_slice(&50_u64.to_ne_bytes());
         bytes[176..184].copy_from_slice(&20_u64.to_ne_bytes());
@@ -132,6 +141,7 @@ mod tests {
         let all = Info::of(&bytes).unwrap();
         assert_eq!((all.path_mtu, all.segment), (1500, 1480));
         assert_eq!((all.rtt_us, all.total_retrans), (250, 3));
+        assert_eq!(all.bytes_acked, Some(70));
         assert_eq!((all.busy_us, all.rwnd_limited_us), (Some(50), Some(20)));
         assert_eq!(
             (all.sndbuf_limited_us, all.min_rtt_us),
@@ -142,6 +152,7 @@ mod tests {
         assert_eq!((older.busy_us, older.min_rtt_us), (None, Some(100)));
         let oldest = Info::of(&bytes[..104]).unwrap();
         assert_eq!((oldest.min_rtt_us, oldest.total_retrans), (None, 3));
+        assert_eq!(oldest.bytes_acked, None);
         assert_eq!(Info::of(&bytes[..103]), None);
         bytes[148..152].copy_from_slice(&u32::MAX.to_ne_bytes());
         assert_eq!(Info::of(&bytes).unwrap().min_rtt_us, None);

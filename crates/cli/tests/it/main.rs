@@ -33,6 +33,7 @@ mod lost;
 mod mariadb;
 mod memory;
 mod net_iperf3;
+mod net_keys;
 mod net_local;
 mod net_serve;
 mod net_serve_faults;

@@ -214,7 +214,7 @@ impl Sides<Requests> for Bench<'_> {
             ("pipeline", load.pipeline.to_string()),
         ];
         let round = self.own.round(
-            (&test, load.connections, ["--db", &self.url]),
+            (&test, load.connections, &["--db", &self.url]),
             &sets,
             commands,
         )?;

@@ -12,7 +12,7 @@
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
 //! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark, [`net`] for networks, beside
-//! iperf3. [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in
+//! iperf3, and [`pairings`] each of both ends with the other program's. [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in
 //! another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
@@ -25,6 +25,7 @@ mod floor;
 mod kv;
 mod net;
 mod originals;
+mod pairings;
 mod pairs;
 mod pgbench;
 mod rebuild;
@@ -52,8 +53,8 @@ const ROUNDS: u32 = sys::loops::CLONES;
     name = "cargo lab crosscheck",
     no_binary_name = true,
     after_help = "`cargo lab crosscheck files` does the same for file systems, `servers`, `pgbench` and `kv` in its \
-                  place for databases, `net` for networks, and `cargo lab crosscheck rebuild` asks whether figures \
-                  move with the order of linking; each has a `--help` of its own."
+                  place for databases, `net` and `pairings` for networks, and `cargo lab crosscheck rebuild` asks \
+                  whether figures move with the order of linking; each has a `--help` of its own."
 )]
 struct Options {
     #[command(flatten)]
@@ -94,6 +95,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         [files::WORD, rest @ ..] => return files::run(root, rest),
         [kv::WORD, rest @ ..] => return kv::run(root, rest),
         [net::WORD, rest @ ..] => return net::run(root, rest),
+        [pairings::WORD, rest @ ..] => return pairings::run(root, rest),
         [servers::WORD, rest @ ..] => return servers::run(root, rest),
         [pgbench::WORD, rest @ ..] => return pgbench::run(root, rest),
         [floor::WORD, rest @ ..] => return floor::echo(rest),

@@ -1,7 +1,7 @@
 //! Our flows beside those of iperf3's own client, to one iperf3 server: the same blocks, flows, directions and times.
 //!
 //! What is compared is what the receiver received, and the CPU time of the client for it: ours of the measured part,
-//! iperf3's of its whole test, as it says itself.
+//! iperf3's of its whole test, as it says itself. [`super::pairings`] asks whether either end stands in for iperf3's.
 
 use super::Wanted;
 use super::checks::Must;
@@ -12,6 +12,7 @@ use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use serde_json::Value;
 use std::path::Path;
+use std::process::Command;
 use workloads::net::peer::Peer;
 use xtask::process::{command, output};
 
@@ -48,10 +49,10 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
 }
 
 /// Flows in one direction.
-#[derive(Debug)]
-struct Flows {
-    test: &'static str,
-    flows: u32,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flows {
+    pub(super) test: &'static str,
+    pub(super) flows: u32,
 }
 
 const fn load(test: &'static str, flows: u32) -> Flows {
@@ -60,7 +61,21 @@ const fn load(test: &'static str, flows: u32) -> Flows {
 
 const UP: &str = "net.tcp";
 const DOWN: &str = "net.tcp-down";
-const LOADS: [Flows; 4] = [load(UP, 1), load(UP, 4), load(DOWN, 1), load(DOWN, 4)];
+pub(super) const LOADS: [Flows; 4] = [load(UP, 1), load(UP, 4), load(DOWN, 1), load(DOWN, 4)];
+
+impl Flows {
+    /// iperf3's client for it, for so many seconds.
+    pub(super) fn client(&self, (peer, seconds): (&Peer, u32), dir: &Path) -> Command {
+        let mut client = command(dir, "iperf3");
+        client.args(["-c", peer.host(), "-p", &peer.port().to_string()]);
+        client.args(["-O", "1", "-t", &seconds.to_string()]);
+        client.args(["-P", &self.flows.to_string(), "-J"]);
+        if self.test == DOWN {
+            client.arg("-R");
+        }
+        client
+    }
+}
 
 impl Load for Flows {
     fn name(&self) -> String {
@@ -75,7 +90,7 @@ struct Bench<'a> {
 }
 
 /// Bytes per second that were received, and bytes for a second of the client's CPU, as iperf3's JSON says.
-fn figures(text: &str) -> anyhow::Result<Vec<f64>> {
+pub(super) fn figures(text: &str) -> anyhow::Result<Vec<f64>> {
     let document: Value = serde_json::from_str(text).context("read iperf3's JSON")?;
     if let Some(error) = document["error"].as_str() {
         bail!("iperf3: {error}");
@@ -98,20 +113,14 @@ impl Sides<Flows> for Bench<'_> {
     fn ours(&self, load: &Flows, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
         let peer = self.peer.to_string();
         let sets = [("time", format!("{}s", self.seconds))];
-        let asked = (load.test, load.flows, ["--peer", peer.as_str()]);
+        let asked = (load.test, load.flows, &["--peer", peer.as_str()][..]);
         let round = self.own.round(asked, &sets, commands)?;
         let cpu_ns_per_gb = round.of("cpu_ns_per_gb")?;
         Ok(vec![round.of("bytes_per_s")?, 1e18 / cpu_ns_per_gb])
     }
 
     fn theirs(&self, load: &Flows, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
-        let mut client = command(&self.own.dir, "iperf3");
-        client.args(["-c", self.peer.host(), "-p", &self.peer.port().to_string()]);
-        client.args(["-O", "1", "-t", &self.seconds.to_string()]);
-        client.args(["-P", &load.flows.to_string(), "-J"]);
-        if load.test == DOWN {
-            client.arg("-R");
-        }
+        let mut client = load.client((&self.peer, self.seconds), &self.own.dir);
         originals::note(commands, &client);
         figures(&output(&mut client)?)
     }

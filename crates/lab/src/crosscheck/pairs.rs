@@ -3,6 +3,7 @@
 use super::checks::Must;
 use super::{Measured, Page, Wanted, median_of, originals};
 use crate::asked;
+use crate::cable::behind;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::fs;
@@ -44,6 +45,8 @@ pub(super) trait Sides<L> {
 pub(super) struct Own {
     pub(super) binary: PathBuf,
     pub(super) dir: PathBuf,
+    /// Words that put our side somewhere else, such as into a network namespace.
+    pub(super) enter: Vec<String>,
 }
 
 impl Own {
@@ -54,13 +57,14 @@ impl Own {
         Ok(Self {
             binary: asked::binary(root, wanted.binary.as_deref())?,
             dir,
+            enter: Vec::new(),
         })
     }
 
     /// One round of a test with so many copies on the server that these words name.
     pub(super) fn round(
         &self,
-        (test, copies, server): (&str, u32, [&str; 2]),
+        (test, copies, server): (&str, u32, &[&str]),
         sets: &[(&str, String)],
         commands: &mut Vec<String>,
     ) -> anyhow::Result<Round> {
@@ -72,7 +76,7 @@ impl Own {
         }
         run.args(["--passes", "1", "--json", "--quiet", "--store", "ours.db"]);
         originals::note(commands, &run);
-        let text = output(&mut run)?;
+        let text = output(&mut behind(&self.enter, &run))?;
         for end in ["", "-wal", "-shm"] {
             let _ = fs::remove_file(self.dir.join(format!("ours.db{end}")));
         }

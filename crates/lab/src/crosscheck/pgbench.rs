@@ -123,7 +123,7 @@ impl Sides<Connections> for Bench<'_> {
         ];
         let round = self
             .own
-            .round((TEST, *number, ["--db", &self.ours]), &sets, commands)?;
+            .round((TEST, *number, &["--db", &self.ours]), &sets, commands)?;
         Ok(vec![
             round.of("tps")?,
             1e9 / round.of("cpu_ns_per_op")?,

@@ -158,7 +158,7 @@ impl Bench<'_> {
         ];
         let Transactions { test, threads, .. } = load;
         self.own
-            .round((test, *threads, ["--db", url]), &sets, commands)
+            .round((test, *threads, &["--db", url]), &sets, commands)
     }
 }
 

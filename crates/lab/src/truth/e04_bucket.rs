@@ -120,11 +120,11 @@ impl Kind<'_> {
     }
 }
 
-/// A soak under a supervisor.
-struct Session {
-    soak: Soak,
-    /// Burst rate, sustained rate and credit: reads, or CPU seconds.
-    truth: [f64; 3],
+/// A soak of something that lends.
+pub(super) struct Session {
+    pub(super) soak: Soak,
+    /// Burst rate, sustained rate and credit: reads, CPU seconds, or bytes.
+    pub(super) truth: [f64; 3],
 }
 
 impl Session {
@@ -186,7 +186,8 @@ fn granted(run: &Run) -> String {
     lines.join("\n")
 }
 
-fn judged(what: &str, sessions: &[Session], book: &Book) -> Vec<Check> {
+/// What the sessions found, held against the truth.
+pub(super) fn judged(what: &str, sessions: &[Session], book: &Book) -> Vec<Check> {
     for session in sessions {
         let found = session.soak.bucket.map_or_else(
             || vec!["-".to_owned(); 3],

@@ -55,6 +55,8 @@ pub(crate) struct Call<'a> {
     pub(crate) group: Option<&'a Group>,
     /// The one CPU it may use.
     pub(crate) cpu: Option<u32>,
+    /// Words that put it somewhere else, such as into a network namespace.
+    pub(crate) enter: Vec<String>,
 }
 
 /// A program that was started; killed when it goes out of scope.
@@ -85,6 +87,12 @@ impl<'a> Call<'a> {
     /// The same on this CPU alone, where one is named.
     pub(crate) fn on(mut self, cpu: Option<u32>) -> Self {
         self.cpu = cpu;
+        self
+    }
+
+    /// The same behind these words.
+    pub(crate) fn behind(mut self, enter: Vec<String>) -> Self {
+        self.enter = enter;
         self
     }
 
@@ -156,14 +164,13 @@ impl Lab {
     /// Starts the program.
     pub(crate) fn start(&self, book: &Book, call: &Call<'_>) -> anyhow::Result<Running> {
         let binary = self.binary.display().to_string();
-        let mut words = vec![binary];
-        words.extend(call.args.iter().cloned());
-        let quoted: Vec<String> = words[1..].iter().map(|word| quoted(word)).collect();
+        let quoted: Vec<String> = call.args.iter().map(|word| quoted(word)).collect();
         let pinned = call
             .cpu
             .map_or(String::new(), |cpu| format!("taskset -c {cpu} "));
         book.command(&format!("{pinned}kurabe {}", quoted.join(" ")));
         let store = self.place.dir.join(&call.store).display().to_string();
+        let mut words = [&call.enter[..], &[binary], &call.args].concat();
         words.extend(["--store".to_owned(), store]);
         self.spawn(&words, call.group, call.cpu)
     }

@@ -23,8 +23,9 @@ mod e10_drift;
 pub(crate) mod helper;
 mod lab;
 pub(crate) mod machine;
+mod net;
 mod options;
-mod place;
+pub(crate) mod place;
 pub(crate) mod score;
 mod sessions;
 mod subject;
@@ -53,10 +54,21 @@ struct Experiment {
     name: &'static str,
     /// What is done, in a few words.
     what: &'static str,
-    /// Whether it can do nothing at all without root.
-    needs_root: bool,
+    /// Without what it can do nothing at all.
+    needs: Needs,
     /// Does it.
     run: fn(&Lab, &Book) -> anyhow::Result<Vec<Check>>,
+}
+
+/// What an experiment cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    /// It does something in any case.
+    Nothing,
+    /// Control groups that throttle, and root.
+    Groups,
+    /// Network namespaces, and root.
+    Namespaces,
 }
 
 /// Every experiment, in the order of docs/method/truth.md. Numbers that are missing belong to what is not built yet.
@@ -64,50 +76,56 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "E0",
         what: "noise of the machine before anything is measured",
-        needs_root: false,
+        needs: Needs::Nothing,
         run: e00_noise::run,
     },
     Experiment {
         name: "E1",
         what: "the same machine compared with itself",
-        needs_root: false,
+        needs: Needs::Nothing,
         run: e01_same::run,
     },
     Experiment {
         name: "E2",
         what: "known slowdowns of 3, 5 and 10 %",
-        needs_root: true,
+        needs: Needs::Groups,
         run: e02_power::run,
     },
     Experiment {
         name: "E3",
         what: "known speeds of a CPU and of a disk",
-        needs_root: true,
+        needs: Needs::Groups,
         run: e03_accuracy::run,
     },
     Experiment {
         name: "E4",
         what: "buckets of credit with hidden terms",
-        needs_root: true,
+        needs: Needs::Groups,
         run: e04_bucket::run,
     },
     Experiment {
         name: "E5",
         what: "a slow state for a fifth of the time",
-        needs_root: false,
+        needs: Needs::Nothing,
         run: e05_slow::run,
     },
     Experiment {
         name: "E6",
         what: "half the speed for one second in ten",
-        needs_root: true,
+        needs: Needs::Groups,
         run: e06_periodic::run,
     },
     Experiment {
         name: "E10",
         what: "a machine that slows down meanwhile",
-        needs_root: true,
+        needs: Needs::Groups,
         run: e10_drift::run,
+    },
+    Experiment {
+        name: "net",
+        what: "links of known rates, and one that lends, between two network namespaces",
+        needs: Needs::Namespaces,
+        run: net::run,
     },
 ];
 
@@ -162,9 +180,12 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
 }
 
 fn attempt(experiment: &Experiment, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-    if experiment.needs_root
-        && let Some(why) = lab.lacks_groups()
-    {
+    let lacks = match experiment.needs {
+        Needs::Nothing => None,
+        Needs::Groups => lab.lacks_groups(),
+        Needs::Namespaces => crate::cable::lacks(),
+    };
+    if let Some(why) = lacks {
         return Ok(vec![Check::skipped(experiment.what, why)]);
     }
     (experiment.run)(lab, book)

@@ -13,7 +13,7 @@ pub(crate) struct Options {
     /// Pairs of runs of the same thing (E1)
     #[arg(long, default_value_t = 20)]
     pub(crate) pairs: usize,
-    /// Sessions at each level (E2, E4, E5, E6, E10)
+    /// Sessions at each level (E2, E4, E5, E6, E10, net)
     #[arg(long, default_value_t = 20)]
     pub(crate) sessions: usize,
     /// Passes of the one long session (E1)
@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// Permutations of its labels (E1)
     #[arg(long, default_value_t = 10_000)]
     pub(crate) shuffles: usize,
-    /// Pairs of rounds of a measurement of accuracy (E3)
+    /// Pairs of rounds of a measurement of accuracy (E3), rounds of each case (net)
     #[arg(long, default_value_t = 13)]
     pub(crate) rounds: usize,
     /// Seconds of the noise log (E0)

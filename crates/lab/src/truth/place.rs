@@ -1,10 +1,10 @@
 //! The places of one start of the experiments: a name that nobody else has, a scratch directory, and what earlier
 //! starts left.
 //!
-//! Everything that lives outside of the process (control groups, loop devices, mounts, the scratch directory) carries
-//! the name `kurabe-truth-PID-START`, where START is the process's start time as the kernel counts it. What carries
-//! such a name and whose process is gone was left by a start that was killed, and is taken away. Nothing else is
-//! ever touched.
+//! Everything that lives outside of the process (control groups, loop devices, mounts, network namespaces, the scratch
+//! directory) carries the name `kurabe-truth-PID-START`, where START is the process's start time as the kernel counts
+//! it. What carries such a name and whose process is gone was left by a start that was killed, and is taken away.
+//! Nothing else is ever touched.
 
 use super::throttle::{self, Layout};
 use anyhow::Context;
@@ -27,9 +27,7 @@ pub(crate) struct Place {
 impl Place {
     /// Makes the scratch directory in `parent`.
     pub(crate) fn make(parent: &Path) -> anyhow::Result<Self> {
-        let pid = std::process::id();
-        let start = start_of(&Tree::real(), pid).context("read our own start time")?;
-        let name = format!("{PREFIX}{pid}-{start}");
+        let name = own_name()?;
         let dir = parent.join(&name);
         fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
         Ok(Self { name, dir })
@@ -42,6 +40,13 @@ impl Drop for Place {
             say!("warning: remove `{}`: {error}", self.dir.display());
         }
     }
+}
+
+/// The name of everything that this start makes.
+pub(crate) fn own_name() -> anyhow::Result<String> {
+    let pid = std::process::id();
+    let start = start_of(&Tree::real(), pid).context("read our own start time")?;
+    Ok(format!("{PREFIX}{pid}-{start}"))
 }
 
 /// The start time of a process, in clock ticks since boot: field 22 of /proc/PID/stat (`proc_pid_stat(5)`). `None`
@@ -105,8 +110,8 @@ pub(crate) fn sweep(parent: &Path, layout: Option<&Layout>) -> anyhow::Result<()
     Ok(())
 }
 
-/// Directories in `dir` with a stale name.
-fn stale_in(tree: &Tree, dir: &Path) -> Vec<PathBuf> {
+/// What is in `dir` and has a stale name.
+pub(crate) fn stale_in(tree: &Tree, dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries
         .filter(|entry| stale_name(tree, &entry.file_name().to_string_lossy()).is_some())

@@ -222,7 +222,7 @@ pub(crate) struct Soak {
     /// What is known about credit.
     pub(crate) throttle: String,
     /// Burst rate, sustained rate and credit: in CPU seconds where CPU time was lent, else in operations of the disk or
-    /// the test.
+    /// the test, or in what bandwidth was asked for in.
     pub(crate) bucket: Option<[f64; 3]>,
     /// The period in seconds, where one is named.
     pub(crate) period: Option<f64>,
@@ -235,17 +235,18 @@ pub(crate) struct Soak {
 /// The bytes of a block that the disk tests read.
 const BLOCK: f64 = 4096.0;
 
-/// What the document of a run says of its soak.
+/// What the document of a run says of its soak, bandwidth as operations: the throttles of a disk count those.
 pub(crate) fn soak_of(document: &Value) -> anyhow::Result<Soak> {
+    soak_in(document, BLOCK)
+}
+
+/// The same with bandwidth in units of so many bytes.
+pub(crate) fn soak_in(document: &Value, bytes: f64) -> anyhow::Result<Soak> {
     let soak = &document["soak"];
     ensure!(soak.is_object(), "the document has no soak");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    // Bandwidth becomes operations: the throttles of a disk count those.
-    let unit = if soak["unit"] == "bytes_per_s" {
-        BLOCK
-    } else {
-        1.0
-    };
+    let is_bandwidth = soak["unit"] == "bytes_per_s";
+    let unit = if is_bandwidth { bytes } else { 1.0 };
     let figures = |part: &Value, keys: [&str; 3]| -> Option<[f64; 3]> {
         let [a, b, c] = keys.map(|key| part[key].as_f64().map(|value| value / unit));
         Some([a?, b?, c?])

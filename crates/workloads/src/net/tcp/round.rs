@@ -222,7 +222,7 @@ impl Body for Round {
     }
 
     fn work(&self) -> Option<f64> {
-        Some(approx(self.flows.bytes()))
+        Some(approx(self.flows.passed()))
     }
 
     fn measured_part_begins(&mut self) {

@@ -45,7 +45,8 @@ pub(super) static SPEC: Spec = Spec {
           connection with a thread of its own here, which writes or reads `size` bytes at a time. One operation is a \
           look at the flows, every millisecond. Buffers are as the kernels size them.\n\n\
           Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
-          counted here. The windows of a round show what our side wrote or read; what is written first fills buffers.",
+          counted here. The windows of a round show what our side read, or what the peer's kernel has \
+          acknowledged.",
     params: &[
         ParamDef {
             name: "direction",
