@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use dialects::printable::printable;
 use engine::host::Probes;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 use sys::tree::Tree;
@@ -118,34 +118,37 @@ fn said(
     gave_up: bool,
 ) -> anyhow::Result<()> {
     let seconds = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64();
-    let mut text = format!(
-        "serving at {at}, TCP and UDP, for {} s, one test at a time\n",
-        seconds(args.span.0),
-    );
     let place = command_peer(at);
-    text += &match new {
-        Some(token) => format!(
-            "on the other machine: KURABE_TOKEN={} kurabe run net --peer {place}\n",
-            token.reveal()
+    let mut lines = vec![
+        format!(
+            "serving at {at}, TCP and UDP, for {} s, one test at a time",
+            seconds(args.span.0)
         ),
-        None => format!(
-            "on the other machine, with the token of the file: kurabe run net --peer {place} --token-file FILE\n"
-        ),
-    };
-    text += "nothing is encrypted: the token itself is never sent, and everything else can be read on the way\n";
+        match new {
+            Some(token) => format!(
+                "on the other machine: KURABE_TOKEN={} kurabe run net --peer {place}",
+                token.reveal()
+            ),
+            None => format!(
+                "on the other machine, with the token of the file: kurabe run net --peer {place} --token-file FILE"
+            ),
+        },
+        "nothing is encrypted: the token itself is never sent, and everything else can be read on the way".to_owned(),
+    ];
     if args.iperf3_open {
-        text += &format!(
-            "clients of iperf3 need no token, and have {} s and {} Mbit/s each way at most\n",
+        lines.push(format!(
+            "clients of iperf3 need no token, and have {} s and {} Mbit/s each way at most",
             seconds(args.max_time.0),
             model::num::approx(args.max_rate) / 1e6,
-        );
+        ));
     }
     if at.ip().is_loopback() {
-        text += "only this machine reaches that address; `--bind` names one that others reach\n";
+        let only = "only this machine reaches that address; `--bind` names one that others reach";
+        lines.push(only.to_owned());
     } else if args.iperf3_open {
-        text += "whoever reaches that address is served\n";
+        lines.push("whoever reaches that address is served".to_owned());
     }
-    output::print(&text)?;
+    output::print(&(lines.join("\n") + "\n"))?;
     if gave_up {
         let nobody = sys::user::NOBODY;
         output::print(&format!("root is given up: this is user {nobody} now"))?;
@@ -155,15 +158,10 @@ fn said(
 
 /// What is typed behind `--peer`: of a server at all addresses nobody knows which one leads there.
 fn command_peer(at: SocketAddr) -> String {
-    let host = match at.ip() {
-        ip if ip.is_unspecified() => "HOST".to_owned(),
-        IpAddr::V4(ip) => ip.to_string(),
-        IpAddr::V6(ip) => format!("[{ip}]"),
-    };
-    match at.port() {
-        PORT if host.starts_with('[') => host.trim_matches(['[', ']']).to_owned(),
-        PORT => host,
-        port => format!("{host}:{port}"),
+    match (at.ip().is_unspecified(), at.port()) {
+        (false, _) => at.to_string(),
+        (true, PORT) => "HOST".to_owned(),
+        (true, port) => format!("HOST:{port}"),
     }
 }
 

@@ -24,7 +24,7 @@ pub fn words(bytes: &[u8]) {
 }
 
 fn part(way: u8, from: &mut &[u8]) -> Result<(), WireError> {
-    if way % 2 == 0 {
+    if way.is_multiple_of(2) {
         let request = Request::read(from)?;
         if let Request::Rr {
             size,

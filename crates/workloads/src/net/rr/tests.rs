@@ -151,7 +151,10 @@ fn the_flows_of_net_tcp_go_over_a_server_with_a_token() {
             let told = finish.reported.get("bytes_per_s").copied();
             assert!(told.is_none_or(|rate| rate > 1e6), "{direction}: {told:?}");
             assert_eq!(told.is_some(), direction == "up");
-            assert!(finish.reported.contains_key("peer_cpu_ns_per_gb"), "{direction}");
+            assert!(
+                finish.reported.contains_key("peer_cpu_ns_per_gb"),
+                "{direction}"
+            );
         }
         let (_root, place) = place_of(at);
         TCP.reach(&place).unwrap();
