@@ -8,6 +8,7 @@ mod measuring;
 mod net;
 mod offers;
 mod server;
+mod token;
 mod vdbench;
 
 pub(crate) use consent::{OthersArgs, TRUST};
@@ -18,6 +19,7 @@ pub(crate) use net::{NetArgs, NetWhat, ServeArgs};
 use offers::CatalogueArg;
 pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
 pub(crate) use server::ServerArgs;
+pub(crate) use token::TokenArgs;
 pub(crate) use vdbench::{OutputFormat, VdbenchArgs};
 
 use crate::complete;
@@ -152,6 +154,8 @@ pub(crate) struct RunArgs {
     pub(crate) session: Session,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) token: TokenArgs,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing,
 }
@@ -298,6 +302,8 @@ pub(crate) struct SoakArgs {
     pub(crate) session: Session,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) token: TokenArgs,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing,
 }

@@ -21,6 +21,7 @@ mod loadfile;
 mod new_file;
 mod new_run;
 mod output;
+mod own_file;
 mod peer;
 mod planned;
 mod progress;

@@ -174,7 +174,7 @@ pub(crate) fn no_disk(new: &NewRun, dir: &Directory) -> anyhow::Result<Option<St
 /// Whether the user names a device or a file.
 fn works_on_storage(new: &NewRun) -> anyhow::Result<bool> {
     let named = targets::stand_in(new)?;
-    Ok(named.is_some_and(|named| named.kind != NamedKind::Peer))
+    Ok(named.is_some_and(|named| !named.kind.is_peer()))
 }
 
 /// The profiles that come with the program, and those of `what` that are files.

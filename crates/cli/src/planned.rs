@@ -14,7 +14,8 @@ use model::named::NamedKind;
 use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
-use model::units::Nanos;
+use model::spec::MetricDef;
+use model::units::{Nanos, Unit};
 use report::Lang;
 use report::formats::Shown;
 use report::number::{self, counted, in_seconds};
@@ -63,7 +64,7 @@ fn rounds(plan: &Plan, case: &PlannedCase) -> PlannedRounds {
 }
 
 /// What all of it is expected to take. The sides of a duel share one budget.
-fn expected(sides: &[Run]) -> Nanos {
+pub(crate) fn expected(sides: &[Run]) -> Nanos {
     let each = sides.iter().map(|side| of_plan(&side.plan));
     let all = each.fold(Nanos::ZERO, Nanos::plus);
     let budget = sides.first().and_then(|side| side.plan.budget);
@@ -80,11 +81,11 @@ fn written(runs: &[Run]) -> Written {
             };
             // What a server writes is written where the server is.
             let stand_in = engine::consent::stand_in(&run.plan);
-            let works_on = |kind: NamedKind| {
-                let own = stand_in.as_ref().filter(|own| own.kind == kind);
+            let works_on = |is: fn(NamedKind) -> bool| {
+                let own = stand_in.as_ref().filter(|own| is(own.kind));
                 own.is_some_and(|own| !workload.touches(&case.params, Some(own)).is_empty())
             };
-            if works_on(NamedKind::Server) {
+            if works_on(|kind| kind == NamedKind::Server) {
                 continue;
             }
             let here = workload.on(&case.params, &run.host, case.id.copies);
@@ -100,7 +101,10 @@ fn written(runs: &[Run]) -> Written {
             if writes.throughout {
                 written.throughout = written.throughout.plus(span);
             }
-            if works_on(NamedKind::Peer) {
+            // Messages one at a time are no load of a network.
+            let is_flow = |metric: &MetricDef| metric.unit == Unit::BytesPerSecond;
+            let flows = workload.metrics(&case.params).into_iter().any(is_flow);
+            if flows && works_on(NamedKind::is_peer) {
                 written.to_peers = written.to_peers.plus(span);
             }
         }

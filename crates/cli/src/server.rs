@@ -7,6 +7,7 @@
 use crate::args::ServerArgs;
 use crate::exit::{Exit, failure};
 use crate::output;
+use crate::own_file::{OTHERS, first_line, read};
 use crate::resume;
 use dialects::command::servers_of;
 use engine::consent::{Consent, Permits};
@@ -17,8 +18,6 @@ use model::plan::Plan;
 use model::record::Run;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use workloads::db::address::{Address, Defaults, Typed};
@@ -31,12 +30,6 @@ pub(crate) const VARIABLE: &str = "KURABE_DB_URL";
 
 /// Where redis-cli looks for a password.
 const REDIS_VARIABLE: &str = "REDISCLI_AUTH";
-
-/// Longer than any address, and than files of passwords get.
-const BYTES_MAX: u64 = 1 << 20;
-
-/// Others who may read or write a file, in its mode.
-const OTHERS: u32 = 0o077;
 
 /// Where passwords are kept.
 fn keep(engine: Engine) -> String {
@@ -93,7 +86,10 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
         (found, false)
     } else if let Some(file) = &args.db_file {
         (
-            typed(&first_line(file)?, &format!("in `{}`", file.display()))?,
+            typed(
+                &first_line(file, "the address")?,
+                &format!("in `{}`", file.display()),
+            )?,
             false,
         )
     } else if let Some(url) = variable {
@@ -254,42 +250,6 @@ fn text_of(value: &OsStr, from: &str) -> anyhow::Result<String> {
             None,
         )
     })
-}
-
-/// The first line of a file that nobody else may read.
-fn first_line(path: &Path) -> anyhow::Result<String> {
-    let shown = path.display();
-    let refused = |why: &str, hint: Option<&str>| {
-        failure(
-            Exit::Usage,
-            format!("cannot read the address in `{shown}`: {why}"),
-            hint,
-        )
-    };
-    let (text, mode) = read(path).map_err(|error| refused(&error.to_string(), None))?;
-    if mode & OTHERS != 0 {
-        let hint = format!("`chmod 600 {shown}`");
-        return Err(refused(
-            &format!("others may read it (mode {:o})", mode & 0o777),
-            Some(&hint),
-        ));
-    }
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.next().ok_or_else(|| refused("it is empty", None))?;
-    Ok(line.to_owned())
-}
-
-/// A regular file and its mode, of one handle.
-fn read(path: &Path) -> std::io::Result<(String, u32)> {
-    let found = std::fs::metadata(path)?;
-    if !found.is_file() {
-        return Err(std::io::Error::other("it is no regular file"));
-    }
-    let file = File::open(path)?;
-    let mode = file.metadata()?.mode();
-    let mut text = String::new();
-    file.take(BYTES_MAX).read_to_string(&mut text)?;
-    Ok((text, mode))
 }
 
 /// The password in the file where libpq looks, which is left alone where others may read it, as there.

@@ -13,7 +13,7 @@ use sys::tree::Tree;
 /// What stands in for the test file, as the user named it.
 pub(crate) fn stand_in(args: &NewRun) -> anyhow::Result<Option<StandIn>> {
     if let Some(peer) = &args.peer {
-        return Ok(Some(peer.stand_in()));
+        return Ok(Some(peer.stand_in(args.token.is_some())));
     }
     let named = [
         (&args.device, NamedKind::Device),

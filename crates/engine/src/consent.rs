@@ -58,7 +58,7 @@ pub struct Consent {
     pub dir_of_others: bool,
     /// `--allow-exec`: the programs of jobs may be executed.
     pub executes: bool,
-    /// What opens servers, by their addresses: from the user's own files or environment, never from a kept run.
+    /// What opens servers and peers, by their addresses: from the user's own files or environment, never from a kept run.
     pub secrets: BTreeMap<PathBuf, Secret>,
     /// `--db-allow-existing`: a database may be used that holds tables of others, which stay as they are.
     pub db_allow_existing: bool,
@@ -277,7 +277,7 @@ pub fn name(
         let path = own.path.clone();
         return Err(match own.kind {
             NamedKind::Server => Refusal::UnusedServer(path),
-            NamedKind::Peer => Refusal::UnusedPeer(path),
+            kind if kind.is_peer() => Refusal::UnusedPeer(path),
             _ => Refusal::Unused(path),
         });
     }
@@ -432,8 +432,10 @@ fn look_at_all(
                 secret: consent.secrets.get(&touch.path).cloned(),
                 allow_existing: consent.db_allow_existing,
             })
-        } else if touch.kind == NamedKind::Peer {
-            Decided::Seen(Seen::Peer)
+        } else if touch.kind.is_peer() {
+            Decided::Seen(Seen::Peer {
+                token: consent.secrets.get(&touch.path).cloned(),
+            })
         } else if touch.kind == NamedKind::Device && touch.writes {
             let permit = erase::permit(tree, &touch.path, &consent.erase, None)?;
             granted.claims.push(permit.claim(tree)?);

@@ -26,12 +26,19 @@ pub enum NamedKind {
     Server,
     /// A machine at the other end of a network, by its host and port.
     Peer,
+    /// The same, where `kurabe net serve` listens: without the token that opens it.
+    TokenPeer,
 }
 
 impl NamedKind {
     /// Whether it has an address in the place of a path.
     pub const fn is_elsewhere(self) -> bool {
-        matches!(self, Self::Server | Self::Peer)
+        matches!(self, Self::Server) || self.is_peer()
+    }
+
+    /// Whether it is a machine at the other end of a network.
+    pub const fn is_peer(self) -> bool {
+        matches!(self, Self::Peer | Self::TokenPeer)
     }
 }
 
@@ -43,7 +50,7 @@ impl fmt::Display for NamedKind {
             Self::Load => "load file",
             Self::Output => "output",
             Self::Server => "server",
-            Self::Peer => "peer",
+            Self::Peer | Self::TokenPeer => "peer",
         })
     }
 }
@@ -96,7 +103,7 @@ pub struct Named {
     /// A keyed digest of the device's serial number: it tells one disk from another and nothing else.
     #[serde(rename = "serial_digest")]
     pub serial: Fact<String>,
-    /// What a server says of itself, asked before the first round; what it hides is not listed, and nothing is of
+    /// What a server, or a peer that a token opens, says of itself, asked before the first round; what it hides is not listed, and nothing is of
     /// devices and files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerFact>,

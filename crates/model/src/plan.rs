@@ -208,7 +208,7 @@ impl Plan {
     /// The machines at the other end of a network that it works with.
     pub fn peers(&self) -> impl Iterator<Item = &Named> {
         let named = self.named.iter();
-        named.filter(|named| named.kind == NamedKind::Peer)
+        named.filter(|named| named.kind.is_peer())
     }
 
     /// The directories beside that of the run in which it makes directories of its own, each once.

@@ -6,7 +6,7 @@
 
 use kept::Kept;
 use model::host::Fact;
-use model::named::{NamedKind, SERVER_SCHEMES};
+use model::named::SERVER_SCHEMES;
 use model::record::{Outcome, Round, Run};
 use serde_json::Value;
 use std::mem::take;
@@ -118,7 +118,7 @@ impl Names {
         self.fact("boot", &mut run.host.identity.boot);
         for named in &mut run.plan.named {
             self.fact("serial", &mut named.serial);
-            if named.kind == NamedKind::Peer {
+            if named.kind.is_peer() {
                 named.path = self.peer(&named.path);
             }
         }
@@ -373,6 +373,7 @@ fn is_address(word: &str) -> bool {
 mod tests {
     use super::*;
     use crate::testkit;
+    use model::named::NamedKind;
     use model::record::Failure;
 
     #[test]

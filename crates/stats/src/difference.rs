@@ -7,7 +7,7 @@
 use model::comparison::Difference;
 use model::facts::{Known, Section};
 use model::host::{BlockDevice, Cache, Fact, HostFacts, IoThrottle};
-use model::named::{Named, NamedKind, ServerFact};
+use model::named::{Named, ServerFact};
 use model::origin::Origin;
 use model::plan::Plan;
 use model::record::{Binary, Run, RunMeta};
@@ -297,15 +297,16 @@ impl List {
     }
 }
 
-/// The facts of servers that both plans know and that differ.
+/// The facts of servers, and of peers that a token opens, that both plans know and that differ.
 pub fn of_servers(base: &Plan, other: &Plan) -> Vec<Difference> {
     let mut list = List::default();
-    for (here, there) in base.servers().zip(other.servers()) {
+    let servers = base.servers().zip(other.servers());
+    for (here, there) in servers.chain(base.peers().zip(other.peers())) {
         for fact in &here.server {
             let same = |other: &&ServerFact| other.name == fact.name;
             let other = there.server.iter().find(same);
             if let Some(other) = other.filter(|other| other.value != fact.value) {
-                let what = format!("server: {}", fact.name);
+                let what = format!("{}: {}", here.kind, fact.name);
                 list.texts(&what, fact.told(), other.told());
             }
         }
@@ -351,7 +352,7 @@ fn measured(named: Option<&Named>) -> String {
         || "none: what the run makes itself".to_owned(),
         |named| {
             let how = match (named.kind, named.writes) {
-                (NamedKind::Peer, _) => return named.path.clone(),
+                (kind, _) if kind.is_peer() => return named.path.clone(),
                 (_, true) => "written to",
                 (_, false) => "only read",
             };

@@ -30,8 +30,13 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Variables that may hold a password: no worker inherits them, nor what it starts.
-pub const SECRET_VARIABLES: [&str; 4] =
-    ["KURABE_DB_URL", "PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH"];
+pub const SECRET_VARIABLES: [&str; 5] = [
+    "KURABE_DB_URL",
+    "KURABE_TOKEN",
+    "PGPASSWORD",
+    "MYSQL_PWD",
+    "REDISCLI_AUTH",
+];
 
 /// A running worker.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use super::formats::{self, Showing};
 use super::measuring::{Amount, NewRun, Session};
 use super::server::{ServerArgs, Unshown};
+use super::token::TokenArgs;
 use crate::complete;
 use clap::Args as ClapArgs;
 use engine::resolve::Set;
@@ -29,8 +30,8 @@ pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
     #[arg(value_name = "WHAT", required_unless_present = "resume", add = complete::to_measure())]
     pub(crate) what: Vec<String>,
-    /// Side A: dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE, peer=HOST[:PORT] or set=TEST.PARAM=VALUE; may
-    /// be given several times
+    /// Side A: dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE, peer=HOST[:PORT], token-file=FILE or
+    /// set=TEST.PARAM=VALUE; may be given several times
     #[arg(help_heading = "The two sides", long, value_name = "KEY=VALUE")]
     pub(crate) a: Vec<Trait>,
     /// Side B, likewise
@@ -50,6 +51,8 @@ pub(crate) struct DuelArgs {
     pub(crate) session: Session,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) token: TokenArgs,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing,
 }
@@ -65,6 +68,8 @@ pub(crate) enum Trait {
     Server(Unshown),
     /// The same, with the address in a file.
     ServerFile(PathBuf),
+    /// The token of its peer is in this file.
+    TokenFile(PathBuf),
     /// A parameter.
     Set(Set),
 }
@@ -87,12 +92,13 @@ impl std::str::FromStr for Trait {
             }
             Some(("db", url)) if !url.is_empty() => Ok(Self::Server(Unshown::new(url))),
             Some(("db-file", file)) if !file.is_empty() => Ok(Self::ServerFile(file.into())),
+            Some(("token-file", file)) if !file.is_empty() => Ok(Self::TokenFile(file.into())),
             Some(("set", set)) => set.parse().map(Self::Set),
             // An address by itself. It is read later: clap would print a refused one with a password in it.
             _ if text.contains("://") => Ok(Self::Server(Unshown::new(text))),
             _ => Err(format!(
-                "`{text}` is none of dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE, peer=HOST[:PORT] and \
-                 set=TEST.PARAM=VALUE"
+                "`{text}` is none of dir=DIR, device=DEVICE, file=FILE, db=URL, db-file=FILE, peer=HOST[:PORT], \
+                 token-file=FILE and set=TEST.PARAM=VALUE"
             )),
         }
     }

@@ -10,6 +10,7 @@ use clap::Args as ClapArgs;
 use engine::consent::Consent;
 use engine::profile::{Copies, PASSES_MAX};
 use engine::resolve::Set;
+use engine::secret::Secret;
 use model::bounds::{label, run_label};
 use model::units::Nanos;
 use std::path::PathBuf;
@@ -55,9 +56,13 @@ pub(crate) struct NewRun {
     /// Let fs.dbench do what this load file of dbench 4 says, such as the client.txt that comes with dbench
     #[arg(long, value_name = "FILE", conflicts_with_all = ["device", "file"])]
     pub(crate) loadfile: Option<PathBuf>,
-    /// Measure the network between this machine and that one, where an iperf3 server listens [default port: 5201]
+    /// Measure the network between this machine and that one, where `kurabe net serve` or an iperf3 server listens
+    /// [default port: 5201]
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["device", "file", "loadfile"])]
     pub(crate) peer: Option<Peer>,
+    /// What opens it.
+    #[arg(skip)]
+    pub(crate) token: Option<Secret>,
     /// A name for the run
     #[arg(help_heading = "Names", long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,

@@ -3,6 +3,7 @@
 use super::duration;
 use clap::{Args as ClapArgs, Subcommand};
 use model::units::Nanos;
+use std::path::PathBuf;
 
 /// Options of `net`.
 #[derive(Debug, ClapArgs)]
@@ -14,15 +15,19 @@ pub(crate) struct NetArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NetWhat {
-    /// Be the other end of clients of iperf3, one test at a time
+    /// Be the other end of `kurabe run net`, for those who have its token, and of clients of iperf3, one test at a time
     Serve(ServeArgs),
 }
 
 /// Options of `net serve`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ServeArgs {
-    /// Serve every client of iperf3 (3.1 to 3.21) that reaches the port, whoever it is: without a password, and nothing
-    /// is encrypted
+    /// Take the token from this file, which only its owner may read, and not a new one [such a file: `(umask 077;
+    /// openssl rand -hex 16 > FILE)`]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Serve every client of iperf3 (3.1 to 3.21) that reaches the port as well, whoever it is: without a token, and
+    /// nothing is encrypted
     #[arg(long)]
     pub(crate) iperf3_open: bool,
     /// Listen at this address of this machine; `0.0.0.0` and `::` are all of them
@@ -34,10 +39,10 @@ pub(crate) struct ServeArgs {
     /// End by itself after this time; a test that would take longer is refused
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) span: Nanos,
-    /// Bits per second in each direction, all streams together, such as 500M or 10G
+    /// Bits per second in each direction, all streams together, such as 500M or 10G, of those who have no token
     #[arg(long, value_name = "RATE", default_value = "1G", value_parser = rate)]
     pub(crate) max_rate: u64,
-    /// The longest test, with what the client omits
+    /// The longest test, with what the client omits, of those who have no token
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) max_time: Nanos,
 }

@@ -20,12 +20,14 @@ use crate::exit::{Exit, failure};
 use crate::kind::Kind;
 use crate::new_run;
 use crate::output;
+use crate::peer;
 use crate::planned;
 use crate::resume;
 use crate::server::{self, Server};
 use crate::session::{self, Ready};
 use engine::consent::Consent;
 use engine::resolve::Request;
+use engine::secret::Secret;
 use model::named::NamedKind;
 use model::plan::Duel;
 use model::record::Run;
@@ -36,6 +38,7 @@ use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     let (servers, quiet) = (sides::servers(args)?, args.session.quiet);
+    let tokens = sides::tokens(args)?;
     let consent = server::consent(args.session.consent(), servers.iter().flatten());
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
@@ -45,7 +48,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         ready
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
-        let sides = sides(args, &servers, &consent)?;
+        let sides = sides(args, &servers, &tokens, &consent)?;
         if dry_run.is_none() && !quiet {
             let page = Block::Section(None, plan::sides(&sides, context.lang));
             output::say(&report::render::text(&[page], context.lines));
@@ -56,6 +59,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         }
         Ready::new(sides)
     };
+    let consent = peer::consent(consent, &ready.runs, &tokens)?;
     let mut look = args.session.look;
     let alone = alone::hold(&mut ready, &mut look)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;
@@ -78,6 +82,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
 fn sides(
     args: &DuelArgs,
     [of_a, of_b]: &[Option<Server>; 2],
+    [token_a, token_b]: &[Option<Secret>; 2],
     consent: &Consent,
 ) -> anyhow::Result<[Run; 2]> {
     if args.a.is_empty() && args.b.is_empty() && args.a_cmd.is_none() && args.b_cmd.is_none() {
@@ -96,12 +101,14 @@ fn sides(
         traits: &args.a,
         prepare: args.a_cmd.as_ref(),
         server: of_a.as_ref(),
+        token: token_a.as_ref(),
     };
     let b = Own {
         name: "b",
         traits: &args.b,
         prepare: args.b_cmd.as_ref(),
         server: of_b.as_ref(),
+        token: token_b.as_ref(),
     };
     let mut sides = [side(args, consent, seed, a)?, side(args, consent, seed, b)?];
     // The side keeps their ids, and so their work directories, apart; what is common to both lets one be found by the
@@ -115,6 +122,7 @@ fn sides(
         });
     }
     same_cases(&sides)?;
+    peer::refuse_needless(&args.token, &sides)?;
     Ok(sides)
 }
 
@@ -128,6 +136,8 @@ struct Own<'a> {
     prepare: Option<&'a String>,
     /// The database server: its own, or that of both.
     server: Option<&'a Server>,
+    /// What opens its peer, likewise.
+    token: Option<&'a Secret>,
 }
 
 /// One side, before its first round.
@@ -162,6 +172,7 @@ fn side(args: &DuelArgs, consent: &Consent, seed: u64, own: Own<'_>) -> anyhow::
     let label = args.new.label.as_ref();
     let new = NewRun {
         label: label.map(|label| format!("{label}-{name}")),
+        token: own.token.cloned(),
         ..named(&args.new, name, traits)?
     };
     let request = Request {

@@ -1,17 +1,23 @@
-//! `kurabe net serve --iperf3-open`: the other end of iperf3's clients.
+//! `kurabe net serve`: the other end of `kurabe run net`, and of iperf3's clients where its owner says so.
 //!
-//! It is open to whoever reaches its port, so that it is reached from this machine alone unless somebody names an
-//! address, ends by itself, and has the rights of nobody before the first client is heard.
+//! Strangers reach its port, so that it is reached from this machine alone unless somebody names an address, ends by
+//! itself, and has the rights of nobody before the first client is heard.
 
 use crate::args::{NetArgs, NetWhat, ServeArgs};
 use crate::exit::{Exit, failure};
 use crate::output;
+use crate::peer;
 use anyhow::Context as _;
 use dialects::printable::printable;
+use engine::host::Probes;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
-use workloads::net::iperf3::serve::{Door, Limits};
+use sys::tree::Tree;
+use workloads::net::iperf3::PORT;
+use workloads::net::iperf3::serve::{Door, Limits, Offer};
+use workloads::net::own::{Machine, Token};
 
 /// How long may be asked for the addresses of a name.
 const NAMED_WITHIN: Duration = Duration::from_secs(5);
@@ -23,15 +29,8 @@ pub(crate) fn run(args: &NetArgs) -> anyhow::Result<Exit> {
 }
 
 fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
-    if !args.iperf3_open {
-        return Err(failure(
-            Exit::Usage,
-            "`kurabe net serve` serves clients of iperf3 alone so far, and those know no password",
-            Some(
-                "`--iperf3-open` serves whoever reaches the port; who that is, `--bind` and a firewall decide",
-            ),
-        ));
-    }
+    // Before root is given up, which may be who owns it.
+    let (token, is_new) = token(args)?;
     // A stream takes a descriptor, and there may be 256.
     sys::limits::raise_open_files().context("raise the limit of open files")?;
     let door = open(address(args)?)?;
@@ -47,21 +46,46 @@ fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         })?;
     }
     sys::signal::catch_stop_signals().context("catch signals")?;
-    said(args, at, gave_up)?;
-    let limits = Limits {
+    said(args, at, is_new.then_some(&token), gave_up)?;
+    let open = args.iperf3_open.then(|| Limits {
         bits_per_s: args.max_rate,
         time: Duration::from_nanos(args.max_time.0),
+    });
+    let offer = Offer {
+        token,
+        machine: machine(),
+        open,
     };
     let stop = || sys::signal::interrupted().is_some();
     let span = Duration::from_nanos(args.span.0);
-    door.serve(limits, span, &stop, &line)
-        .context("serve clients of iperf3")?;
+    door.serve(&offer, span, &stop, &line)
+        .context("serve clients")?;
     if stop() {
         line("interrupted: this server ends").context("write to standard output")?;
         return Ok(Exit::Interrupted);
     }
     line("the time of `--for` is over: this server ends").context("write to standard output")?;
     Ok(Exit::Ok)
+}
+
+/// What lets clients in, and whether it was made now.
+fn token(args: &ServeArgs) -> anyhow::Result<(Token, bool)> {
+    let Some(file) = &args.token_file else {
+        sys::process::keep_secrets();
+        let token = Token::new().context("get random bytes")?;
+        return Ok((token, true));
+    };
+    let token = peer::in_file(file)?.reveal().parse();
+    Ok((token.context("read a token")?, false))
+}
+
+/// What clients are told of this machine. No program is executed for it.
+fn machine() -> Machine {
+    let probes = Probes {
+        path: String::new(),
+        ..Probes::real(Path::new("/"))
+    };
+    Machine::of(&engine::host::facts(&Tree::real(), &probes))
 }
 
 /// Where to listen.
@@ -87,26 +111,58 @@ fn open(at: SocketAddr) -> anyhow::Result<Door> {
 }
 
 /// What is served, where, and to whom; before anybody comes.
-fn said(args: &ServeArgs, at: SocketAddr, gave_up: bool) -> anyhow::Result<()> {
+fn said(
+    args: &ServeArgs,
+    at: SocketAddr,
+    new: Option<&Token>,
+    gave_up: bool,
+) -> anyhow::Result<()> {
     let seconds = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64();
-    let mut text = format!(
-        "serving clients of iperf3 at {at}, TCP and UDP, for {} s\n\
-         one test at a time, of at most {} s and {} Mbit/s each way\n",
-        seconds(args.span.0),
-        seconds(args.max_time.0),
-        model::num::approx(args.max_rate) / 1e6,
-    );
-    text += if at.ip().is_loopback() {
-        "only this machine reaches that address; `--bind` names one that others reach\n"
-    } else {
-        "whoever reaches that address is served, without a password, and nothing is encrypted\n"
-    };
-    output::print(&text)?;
+    let place = command_peer(at);
+    let mut lines = vec![
+        format!(
+            "serving at {at}, TCP and UDP, for {} s, one test at a time",
+            seconds(args.span.0)
+        ),
+        match new {
+            Some(token) => format!(
+                "on the other machine: KURABE_TOKEN={} kurabe run net --peer {place}",
+                token.reveal()
+            ),
+            None => format!(
+                "on the other machine, with the token of the file: kurabe run net --peer {place} --token-file FILE"
+            ),
+        },
+        "nothing is encrypted: the token itself is never sent, and everything else can be read on the way".to_owned(),
+    ];
+    if args.iperf3_open {
+        lines.push(format!(
+            "clients of iperf3 need no token, and have {} s and {} Mbit/s each way at most",
+            seconds(args.max_time.0),
+            model::num::approx(args.max_rate) / 1e6,
+        ));
+    }
+    if at.ip().is_loopback() {
+        let only = "only this machine reaches that address; `--bind` names one that others reach";
+        lines.push(only.to_owned());
+    } else if args.iperf3_open {
+        lines.push("whoever reaches that address is served".to_owned());
+    }
+    output::print(&(lines.join("\n") + "\n"))?;
     if gave_up {
         let nobody = sys::user::NOBODY;
         output::print(&format!("root is given up: this is user {nobody} now"))?;
     }
     Ok(())
+}
+
+/// What is typed behind `--peer`: of a server at all addresses nobody knows which one leads there.
+fn command_peer(at: SocketAddr) -> String {
+    match (at.ip().is_unspecified(), at.port()) {
+        (false, _) => at.to_string(),
+        (true, PORT) => "HOST".to_owned(),
+        (true, port) => format!("HOST:{port}"),
+    }
 }
 
 /// A line of the journal, with its time. What a peer said may be in it.

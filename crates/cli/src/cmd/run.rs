@@ -1,7 +1,7 @@
 //! `kurabe run [WHAT...]`: plan, targets, consent, measure, show.
 
 use crate::alone;
-use crate::args::RunArgs;
+use crate::args::{NewRun, RunArgs};
 use crate::before;
 use crate::cmd::show;
 use crate::consent;
@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::kind::Kind;
 use crate::new_run;
+use crate::peer;
 use crate::planned;
 use crate::resume;
 use crate::server;
@@ -18,6 +19,11 @@ use engine::resolve::Request;
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     let quiet = args.session.quiet;
     let server = server::named(&args.server)?;
+    let token = peer::token(&args.token)?;
+    let new = NewRun {
+        token: token.clone(),
+        ..args.new.clone()
+    };
     let consent = server::consent(args.session.consent(), server.as_ref());
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
@@ -32,7 +38,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
             no_disk: new_run::no_disk(&args.new, &dir)?,
             ..request(what, args)
         };
-        let run = new_run::prepare_on(server.as_ref(), dir, &args.new, &request)?;
+        let run = new_run::prepare_on(server.as_ref(), dir, &new, &request)?;
+        peer::refuse_needless(&args.token, std::slice::from_ref(&run))?;
         if let Some(plan) = dry_run {
             return planned::show(context, &[run], plan, &consent);
         }
@@ -43,6 +50,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         }
         Ready::new([run])
     };
+    let consent = peer::consent(consent, &ready.runs, &[token])?;
     let mut look = args.session.look;
     let alone = alone::hold(&mut ready, &mut look)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;

@@ -1,7 +1,7 @@
 //! `kurabe soak TEST --for TIME`: one test for hours, kept stretch by stretch, and what its course says.
 
 use crate::alone;
-use crate::args::SoakArgs;
+use crate::args::{NewRun, SoakArgs};
 use crate::before;
 use crate::cmd::show;
 use crate::consent;
@@ -11,6 +11,7 @@ use crate::exit::Exit;
 use crate::kind::Kind;
 use crate::new_run;
 use crate::output;
+use crate::peer;
 use crate::planned;
 use crate::resume;
 use crate::server;
@@ -22,6 +23,11 @@ use model::plan::Plan;
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     let quiet = args.session.quiet;
     let server = server::named(&args.server)?;
+    let token = peer::token(&args.token)?;
+    let new = NewRun {
+        token: token.clone(),
+        ..args.new.clone()
+    };
     let consent = server::consent(args.session.consent(), server.as_ref());
     let format = args.format.chosen()?;
     let mut ready = if let Some(name) = &args.session.resume {
@@ -31,7 +37,8 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
         let dir = Directory::look(args.new.dir.as_deref(), directory::OPTION, &consent)?;
-        let run = new_run::prepare_on(server.as_ref(), dir, &args.new, &request(args))?;
+        let run = new_run::prepare_on(server.as_ref(), dir, &new, &request(args))?;
+        peer::refuse_needless(&args.token, std::slice::from_ref(&run))?;
         warn_of_shortness(&run.plan);
         if let Some(plan) = dry_run {
             return planned::show(context, &[run], plan, &consent);
@@ -39,6 +46,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         format.check(&run)?;
         Ready::new([run])
     };
+    let consent = peer::consent(consent, &ready.runs, &[token])?;
     let mut look = args.session.look;
     let alone = alone::hold(&mut ready, &mut look)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;

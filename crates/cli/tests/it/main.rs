@@ -37,6 +37,7 @@ mod net_keys;
 mod net_local;
 mod net_serve;
 mod net_serve_faults;
+mod net_token;
 mod offers;
 mod open_loop;
 mod owned;

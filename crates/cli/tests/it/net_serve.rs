@@ -22,8 +22,26 @@ pub(crate) const WIDE: [&str; 2] = ["--max-rate", "400G"];
 
 impl Server {
     pub(crate) fn start(bed: &Bed, more: &[&str]) -> Self {
-        let args = ["net", "serve", "--iperf3-open", "--port", "0"];
+        Self::closed(bed, &[&["--iperf3-open"], more].concat())
+    }
+
+    /// One of those who have the token alone.
+    pub(crate) fn closed(bed: &Bed, more: &[&str]) -> Self {
+        let args = ["net", "serve", "--port", "0"];
         Self::of(bed.start(&[&args, more].concat()))
+    }
+
+    /// What is typed behind `--peer`.
+    pub(crate) fn peer(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The token that it has printed.
+    pub(crate) fn token(&self) -> String {
+        self.says("KURABE_TOKEN=");
+        let said = self.said();
+        let (_, rest) = said.split_once("KURABE_TOKEN=").unwrap();
+        rest.split_whitespace().next().unwrap().to_owned()
     }
 
     /// Of a process that begins to serve.
@@ -31,7 +49,7 @@ impl Server {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
         out.read_line(&mut first).unwrap();
-        let at = first.strip_prefix("serving clients of iperf3 at ");
+        let at = first.strip_prefix("serving at ");
         let at = at.and_then(|at| at.split(", ").next());
         let Some((_, port)) = at.and_then(|at| at.rsplit_once(':')) else {
             panic!("{first} {:?}", child.wait_with_output());

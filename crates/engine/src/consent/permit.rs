@@ -38,7 +38,10 @@ pub(super) enum Seen {
         allow_existing: bool,
     },
     /// A peer: the leave to send to it and to receive from it.
-    Peer,
+    Peer {
+        /// What opens it, where that takes anything.
+        token: Option<Secret>,
+    },
 }
 
 /// Leave to open one file or device.
@@ -141,14 +144,14 @@ impl Permit {
         match &self.seen {
             Seen::Device { size_bytes, .. } => Some(*size_bytes),
             Seen::Erasable(permit) => Some(permit.size_bytes()),
-            Seen::File { .. } | Seen::Server { .. } | Seen::Peer => None,
+            Seen::File { .. } | Seen::Server { .. } | Seen::Peer { .. } => None,
         }
     }
 
-    /// What opens the server, where that takes anything.
+    /// What opens the server or peer, where that takes anything.
     pub const fn secret(&self) -> Option<&Secret> {
         match &self.seen {
-            Seen::Server { secret, .. } => secret.as_ref(),
+            Seen::Server { secret, .. } | Seen::Peer { token: secret } => secret.as_ref(),
             _ => None,
         }
     }
@@ -168,7 +171,7 @@ impl Permit {
             }
             Seen::File { .. } => self.open_file(access),
             Seen::Server { .. } => Err(Refusal::unfit(&self.path, "it is a server and no file")),
-            Seen::Peer => Err(Refusal::unfit(&self.path, "it is a peer and no file")),
+            Seen::Peer { .. } => Err(Refusal::unfit(&self.path, "it is a peer and no file")),
         }
     }
 

@@ -203,6 +203,22 @@ pub(super) fn version(named: &Named) -> Option<&String> {
     version.map(|fact| &fact.value)
 }
 
+/// What a peer says of its machine.
+fn peer(named: &Named) -> Option<String> {
+    let facts = named.server.iter();
+    let facts = facts.filter(|fact| fact.name != ServerFact::VERSION);
+    let facts = facts.map(
+        |fact| match (fact.name.as_str(), fact.value.parse::<u64>()) {
+            ("memory_bytes", Ok(size)) => bytes(Bytes(size)),
+            ("cpus", Ok(count)) => number::counted(count, "CPU", "CPUs"),
+            ("virtualisation", _) if fact.value == "none" => "bare metal".to_owned(),
+            _ => fact.value.clone(),
+        },
+    );
+    let facts: Vec<String> = facts.collect();
+    (!facts.is_empty()).then(|| facts.join(", "))
+}
+
 /// The devices, files and servers that a run works on beside its own directory, a line for each.
 pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
     plan.named
@@ -213,7 +229,7 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
             let model = devices.first().and_then(|device| device.model.known());
             let kinds: Vec<&str> = devices.iter().map(|device| device.kind.as_str()).collect();
             let how = match (named.kind, named.writes) {
-                (NamedKind::Peer, _) => None,
+                (kind, _) if kind.is_peer() => peer(named),
                 (_, true) => Some(lang.pick("written to", "書き込みあり").to_owned()),
                 (_, false) => Some(lang.pick("only read", "読み取りのみ").to_owned()),
             };
@@ -228,7 +244,7 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
             let what = match named.kind {
                 NamedKind::Load => lang.pick("load file", "負荷ファイル"),
                 NamedKind::Output => lang.pick("output", "出力"),
-                NamedKind::Peer => lang.pick("measured with", "測定相手"),
+                NamedKind::Peer | NamedKind::TokenPeer => lang.pick("measured with", "測定相手"),
                 NamedKind::Device | NamedKind::File | NamedKind::Server => {
                     lang.pick("works on", "測定対象")
                 }

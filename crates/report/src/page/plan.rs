@@ -170,7 +170,7 @@ fn of_soak(view: &PlanView<'_>, plan: &Plan, soak: &Soak, case: &PlannedCase) ->
 /// What the plan works on beside the run's own directory.
 fn target(named: &Named) -> Block {
     let how = match (named.writes, named.kind) {
-        (_, NamedKind::Peer) => "data goes to it or comes from it",
+        (_, kind) if kind.is_peer() => "data goes to it or comes from it",
         (false, _) => "only read",
         // Nothing but what carries our mark is ever dropped there.
         (true, NamedKind::Server) => {

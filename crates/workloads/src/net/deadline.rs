@@ -2,7 +2,7 @@
 
 use super::exchange::is_time_out;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::until::Until;
@@ -27,6 +27,15 @@ pub(super) fn is_readable_within(stream: &TcpStream, at_most: Duration) -> io::R
         Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
         other => other,
     }
+}
+
+/// Ends what is sent, and waits so long at most until the other end has seen that, so that whoever comes next does not
+/// find it busy.
+pub(super) fn leave(stream: &TcpStream, at_most: Duration) {
+    const TAKEN_MAX: u64 = 64;
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut rest = Read::take(Timed::new(stream, Until::after(at_most)), TAKEN_MAX);
+    let _ = io::copy(&mut rest, &mut io::sink());
 }
 
 /// What is left; an error where that is nothing.

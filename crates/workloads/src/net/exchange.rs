@@ -106,6 +106,11 @@ impl Asker {
         self.done
     }
 
+    /// Whether the other side may have answered so many: each message once, and those that were lost at most twice.
+    pub(crate) fn fits(&self, answered: u64) -> bool {
+        (self.done..=self.done + self.missed.all).contains(&answered)
+    }
+
     /// Whether messages can be lost.
     pub(crate) const fn loses(&self) -> bool {
         matches!(self.link, Link::Udp(_))
@@ -173,8 +178,9 @@ fn answered(
     }
 }
 
-/// The side that answers: each message of so many bytes, until the other side ends. Datagrams may be lost at the end
-/// too, so that it looks whether it is `stopped` where none came for a while. Returns how many it has answered.
+/// The side that answers: each message of so many bytes, until the other side ends or it is `stopped`, at which it looks
+/// behind each answer, and where nothing came for a while: datagrams may be lost at the end too. A stream has the
+/// time-out that its owner gave it. Returns how many it has answered.
 pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> io::Result<u64> {
     let mut message = vec![0; bytes.max(1)];
     let mut answered = 0;
@@ -182,9 +188,12 @@ pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> i
         Link::Tcp(stream) => {
             stream.set_nodelay(true)?;
             let mut writer = stream;
-            while take(stream, &mut message)? {
+            while take(stream, &mut message, &stopped)? {
                 writer.write_all(&message)?;
                 answered += 1;
+                if stopped() {
+                    break;
+                }
             }
         }
         Link::Udp(socket) => {
@@ -195,6 +204,9 @@ pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> i
                     Ok(got) => {
                         again(|| socket.send(&message[..got]))?;
                         answered += 1;
+                        if stopped() {
+                            break;
+                        }
                     }
                     Err(error) if is_time_out(&error) && !stopped() => {}
                     Err(error) if is_time_out(&error) => break,
@@ -206,15 +218,22 @@ pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> i
     Ok(answered)
 }
 
-/// Reads a whole message. False where the stream has ended before it.
+/// Reads a whole message. False where the stream has ended before it, or waiting for it.
 #[inline]
-fn take(mut stream: &TcpStream, message: &mut [u8]) -> io::Result<bool> {
+fn take(
+    mut stream: &TcpStream,
+    message: &mut [u8],
+    stopped: &impl Fn() -> bool,
+) -> io::Result<bool> {
     let mut have = 0;
     while have < message.len() {
-        match again(|| stream.read(&mut message[have..]))? {
-            0 if have == 0 => return Ok(false),
-            0 => return Err(ErrorKind::UnexpectedEof.into()),
-            got => have += got,
+        match again(|| stream.read(&mut message[have..])) {
+            Ok(0) if have == 0 => return Ok(false),
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(got) => have += got,
+            Err(error) if is_time_out(&error) && stopped() => return Ok(false),
+            Err(error) if is_time_out(&error) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(true)

@@ -2,12 +2,15 @@
 
 use super::iperf3::PORT;
 use super::iperf3::control::{Control, Trouble};
+use super::own::client::Session;
+use super::own::{BadToken, Token};
 use engine::consent::Permits;
 use engine::workload::{StandIn, WorkError};
-use model::named::NamedKind;
+use model::named::{NamedKind, ServerFact};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 use sys::until::Until;
 
 /// A host and a port there.
@@ -95,37 +98,97 @@ impl Peer {
         self.port
     }
 
-    /// What stands in for the other end of tests.
-    pub fn stand_in(&self) -> StandIn {
+    /// What stands in for the other end of tests: one that a token opens, where there is one.
+    pub fn stand_in(&self, has_token: bool) -> StandIn {
         StandIn {
             path: self.to_string().into(),
-            kind: NamedKind::Peer,
+            kind: if has_token {
+                NamedKind::TokenPeer
+            } else {
+                NamedKind::Peer
+            },
         }
     }
+}
 
-    /// The peer that a worker was given, where the run may speak to it.
+/// The machine that a worker was given, and what it is to prove there.
+#[derive(Clone, Debug)]
+pub(crate) struct Other {
+    /// Where.
+    pub(crate) peer: Peer,
+    /// Of `kurabe net serve`; iperf3 has none.
+    pub(crate) token: Option<Token>,
+}
+
+/// How long a server has for each part of a talk.
+pub(crate) const SAYS_WITHIN: Duration = Duration::from_secs(10);
+
+/// A server may be busy with the end of an earlier test, ours or another's.
+const BUSY_MAX: Duration = Duration::from_secs(3);
+const BUSY_AGAIN_NS: u64 = 100_000_000;
+
+impl Other {
+    /// Where the run may speak to it.
     pub(crate) fn permitted(path: &Path, permits: &Permits) -> Result<Self, WorkError> {
-        let permit = permits.of(path);
-        permit.map_err(|why| WorkError::Unsupported(why.to_string()))?;
+        let refused = |why: &dyn fmt::Display| WorkError::Unsupported(why.to_string());
+        let permit = permits.of(path).map_err(|why| refused(&why))?;
         let text = path.to_string_lossy();
-        text.parse()
-            .map_err(|why: BadPeer| WorkError::Unsupported(why.to_string()))
+        let peer = text.parse().map_err(|why: BadPeer| refused(&why))?;
+        let token = permit.secret().map(|secret| secret.reveal().parse());
+        let token = token.transpose();
+        Ok(Self {
+            peer,
+            token: token.map_err(|why: BadToken| refused(&why))?,
+        })
+    }
+
+    /// By iperf3's protocol, with a server that is free, or becomes so soon.
+    pub(crate) fn control(&self) -> Result<Control, Trouble> {
+        when_free(|until| Control::open(&self.peer, self.token.as_ref(), until))
+    }
+
+    /// By our own.
+    pub(crate) fn session(&self) -> Result<Session, Trouble> {
+        // Plans without a token have no case that comes here.
+        let token = self.token.as_ref().ok_or(Trouble::WrongToken)?;
+        when_free(|until| Session::open(&self.peer, token, until))
+    }
+}
+
+fn when_free<T>(open: impl Fn(Until) -> Result<T, Trouble>) -> Result<T, Trouble> {
+    let until = Until::after(BUSY_MAX);
+    loop {
+        match open(Until::after(SAYS_WITHIN)) {
+            Err(Trouble::Busy(_)) if until.left().is_some() => sys::clock::sleep(BUSY_AGAIN_NS),
+            other => return other,
+        }
     }
 }
 
 /// What stands in, where that is a peer.
 pub(crate) fn peer_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
-    stand_in.filter(|named| named.kind == NamedKind::Peer)
+    stand_in.filter(|named| named.kind.is_peer())
 }
 
-/// Looks whether the peer at this address listens, speaks iperf3's protocol and has no other test. It sees a client
-/// that goes away before it says what it wants.
-pub fn reach(path: &Path, permits: &Permits) -> Result<(), WorkError> {
-    let peer = Peer::permitted(path, permits)?;
-    let until = Until::after(super::tcp::SAYS_WITHIN);
-    let opened = Control::open(&peer, until);
-    let told = |why: Trouble| why.told(&peer, "begin a test with");
-    opened.map_err(told).map(Control::leave)
+/// Looks whether the peer at this address listens, lets us in, has no other test and is there for so long: what it says
+/// of itself. A server of iperf3 says nothing, and sees a client that goes away before it says what it wants.
+pub fn ask(path: &Path, permits: &Permits, span: Duration) -> Result<Vec<ServerFact>, WorkError> {
+    let other = Other::permitted(path, permits)?;
+    let told = |why: Trouble| why.told(&other.peer, "begin a test with");
+    if other.token.is_none() {
+        let opened = Control::open(&other.peer, None, Until::after(SAYS_WITHIN));
+        opened.map_err(told)?.leave();
+        return Ok(Vec::new());
+    }
+    let session = other.session().map_err(told)?;
+    let seconds = u32::try_from(span.as_millis().div_ceil(1000)).unwrap_or(u32::MAX);
+    let machine = session.facts(seconds, Until::after(SAYS_WITHIN));
+    Ok(machine.map_err(told)?.facts())
+}
+
+/// Looks whether it is there.
+pub(crate) fn reach(path: &Path, permits: &Permits) -> Result<(), WorkError> {
+    ask(path, permits, Duration::ZERO).map(drop)
 }
 
 #[cfg(test)]

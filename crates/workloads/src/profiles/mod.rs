@@ -164,7 +164,7 @@ mod tests {
         // They work on a server, or with a peer, alone.
         let stand_in = match what {
             "kv" => Some(("redis://127.0.0.1:6379/0", NamedKind::Server)),
-            "net" => Some(("127.0.0.1:5201", NamedKind::Peer)),
+            "net" => Some(("127.0.0.1:5201", NamedKind::TokenPeer)),
             _ => None,
         };
         let stand_in = stand_in.map(|(path, kind)| StandIn {

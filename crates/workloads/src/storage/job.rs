@@ -154,7 +154,7 @@ pub(super) fn on(job: Job, stand_in: Option<&StandIn>) -> Job {
                 create: false,
             },
             // It has no files.
-            NamedKind::Server | NamedKind::Peer => return job,
+            NamedKind::Server | NamedKind::Peer | NamedKind::TokenPeer => return job,
         },
         _ => return job,
     };

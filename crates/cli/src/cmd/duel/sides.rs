@@ -7,9 +7,11 @@
 use crate::args::{DuelArgs, ServerArgs, Trait};
 use crate::exit::{Exit, failure};
 use crate::output;
+use crate::peer;
 use crate::server::{self, Server};
 use dialects::printable::quoted;
 use engine::budget::rounds_wanted;
+use engine::secret::Secret;
 use model::named::NamedKind;
 use model::record::Run;
 use report::{Lang, duel};
@@ -65,24 +67,48 @@ fn own_server(
     }))
 }
 
+/// The token of either side's peer: its own, or that of both.
+pub(super) fn tokens(args: &DuelArgs) -> anyhow::Result<[Option<Secret>; 2]> {
+    let of = |letter: &str, traits: &[Trait]| {
+        let mut own = traits.iter().filter_map(|own| match own {
+            Trait::TokenFile(file) => Some(file),
+            _ => None,
+        });
+        match (own.next(), own.next()) {
+            (None, _) => peer::token(&args.token),
+            (Some(file), None) => peer::in_file(file).map(Some),
+            (Some(_), Some(_)) => {
+                let what = format!("duel: side {letter} has two tokens");
+                Err(failure(Exit::Usage, what, None))
+            }
+        }
+    };
+    Ok([of("A", &args.a)?, of("B", &args.b)?])
+}
+
+/// Whether it says what opens something, which is typed again.
+const fn is_key(own: &Trait) -> bool {
+    is_server(own) || matches!(own, Trait::TokenFile(_))
+}
+
 const fn is_server(own: &Trait) -> bool {
     matches!(own, Trait::Server(_) | Trait::ServerFile(_))
 }
 
 /// Refuses what a duel that goes on has already. Its servers are typed again: what opens them is kept nowhere.
 pub(super) fn refuse_what_is_decided(args: &DuelArgs) -> anyhow::Result<()> {
-    if args.a.iter().chain(&args.b).all(is_server) {
+    if args.a.iter().chain(&args.b).all(is_key) {
         return Ok(());
     }
     let what = "say again with `--resume` what the sides are: the duel has it";
-    let hint = "`--a db=URL` and `--b db=URL` alone are typed again";
+    let hint = "`--a db=URL` and `--b db=URL`, and `token-file=FILE`, alone are typed again";
     Err(failure(Exit::Usage, what, Some(hint)))
 }
 
 /// Refuses a duel of which one side is left to chance.
 pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
     let names = [("A", "b", "B"), ("B", "a", "A")];
-    let is_place = |own: &Trait| !matches!(own, Trait::Set(_));
+    let is_place = |own: &Trait| !matches!(own, Trait::Set(_) | Trait::TokenFile(_));
     let traits = [&args.a, &args.b];
     let places = traits.map(|own| own.iter().any(is_place));
     let (both, server) = (&args.new, &args.server);
@@ -126,6 +152,7 @@ pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
 pub(super) fn own_traits(traits: &[Trait], dir: &Path, server: Option<&Server>) -> Vec<String> {
     let text = |own: &Trait| match own {
         Trait::Dir(_) => format!("dir={}", dir.display()),
+        Trait::TokenFile(file) => format!("token-file={}", file.display()),
         Trait::Named(NamedKind::Peer, peer) => format!("peer={}", peer.display()),
         Trait::Named(kind, path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());

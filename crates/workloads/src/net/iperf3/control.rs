@@ -5,12 +5,14 @@
 use super::wire_error::{Part, WireError};
 use super::{Cookie, Parameters, Results, ServerError, State};
 use crate::connect::{NotConnected, connect};
-use crate::net::deadline::{Timed, is_readable_within};
+use crate::net::deadline::{Timed, is_readable_within, leave};
 use crate::net::exchange::is_time_out;
+use crate::net::own::client::Session;
+use crate::net::own::{Answer, Request, Token};
 use crate::net::peer::Peer;
 use engine::workload::WorkError;
-use std::io::{self, ErrorKind, Read};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use sys::until::Until;
 
@@ -19,8 +21,8 @@ use sys::until::Until;
 pub(crate) enum Trouble {
     /// There is no connection.
     Connect(NotConnected),
-    /// Another client has the server.
-    Busy,
+    /// Another client has the server, for so long yet where it says that.
+    Busy(Option<Duration>),
     /// The server refused.
     Told(ServerError),
     /// The server was interrupted.
@@ -31,6 +33,29 @@ pub(crate) enum Trouble {
     Wire(WireError),
     /// The server ended the connection in the middle.
     Gone,
+    /// A server of iperf3 is there, and a token was to be proved.
+    OfIperf3,
+    /// It speaks neither protocol.
+    Stranger,
+    /// It speaks another version of ours.
+    Version,
+    /// The token is not the server's.
+    WrongToken,
+    /// The server has not the token.
+    Impostor,
+    /// The server is not there for so long.
+    Short {
+        /// How long it is.
+        left_s: u32,
+        /// The `--for` that it takes.
+        needs_s: u32,
+    },
+    /// The machine there refused something.
+    Failed(String),
+    /// Something else was to be answered.
+    Odd(Answer),
+    /// Datagrams do not get through where connections do.
+    Blocked,
 }
 
 impl From<WireError> for Trouble {
@@ -50,7 +75,7 @@ impl From<WireError> for Trouble {
 }
 
 /// A server stays with us until it is done, so that the next test does not find it busy; no longer than this.
-const LEAVES_WITHIN: Duration = Duration::from_secs(2);
+pub(crate) const LEAVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// A connection that is in a test.
 #[derive(Debug)]
@@ -61,12 +86,19 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Connects and says who we are; the server waits for parameters then.
-    pub(crate) fn open(peer: &Peer, until: Until) -> Result<Self, Trouble> {
-        let stream = connect(peer.host(), peer.port(), until).map_err(Trouble::Connect)?;
+    /// Connects and says who we are, by a token first where there is one; the server waits for parameters then.
+    pub(crate) fn open(peer: &Peer, token: Option<&Token>, until: Until) -> Result<Self, Trouble> {
         let refused = |error| Trouble::Connect(NotConnected::Refused(error));
-        stream.set_nodelay(true).map_err(refused)?;
-        let at = stream.peer_addr().map_err(refused)?;
+        let (stream, at) = if let Some(token) = token {
+            let session = Session::open(peer, token, until)?;
+            session.say(Request::Iperf3 {}, until)?;
+            session.into_parts()
+        } else {
+            let stream = connect(peer.host(), peer.port(), until).map_err(Trouble::Connect)?;
+            stream.set_nodelay(true).map_err(refused)?;
+            let at = stream.peer_addr().map_err(refused)?;
+            (stream, at)
+        };
         let cookie = Cookie::new().map_err(refused)?;
         let control = Self { stream, cookie, at };
         cookie.write(&mut control.timed(until))?;
@@ -132,9 +164,7 @@ impl Control {
 
     /// Goes, and waits until the server has seen that.
     pub(crate) fn leave(self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
-        let mut rest = Timed::new(&self.stream, Until::after(LEAVES_WITHIN));
-        let _ = io::copy(&mut rest.by_ref().take(64), &mut io::sink());
+        leave(&self.stream, LEAVES_WITHIN);
     }
 
     const fn timed(&self, until: Until) -> Timed<'_> {
@@ -151,7 +181,7 @@ impl Control {
 
     fn other(&self, state: State, until: Until) -> Trouble {
         match state {
-            State::AccessDenied => Trouble::Busy,
+            State::AccessDenied => Trouble::Busy(None),
             State::ServerTerminate => Trouble::Terminated,
             State::ServerError => match ServerError::read(&mut self.timed(until)) {
                 Ok(error) => Trouble::Told(error),
@@ -168,10 +198,45 @@ impl Trouble {
         let port = peer.port();
         let said = match self {
             Self::Connect(why) => return not_connected(why, peer),
-            Self::Busy => "it is busy with another test\n\
-                           hint: `iperf3 -s` has one client at a time; before 3.15 one that vanished may hold it for \
-                           minutes"
+            Self::Busy(None) => "it is busy with another test\n\
+                                 hint: `iperf3 -s` has one client at a time; before 3.15 one that vanished may hold \
+                                 it for minutes. And `kurabe net serve` without `--iperf3-open` serves nobody without \
+                                 its token (`KURABE_TOKEN`)"
                 .to_owned(),
+            Self::Busy(Some(left)) => format!(
+                "it is busy with another test, for {} s at most\nhint: it has one client at a time",
+                left.as_secs() + 1
+            ),
+            Self::OfIperf3 => {
+                format!(
+                    "a server of iperf3 is at TCP port {port} there, which knows no token\nhint: without \
+                     `KURABE_TOKEN` and `--token-file` the throughput tests work with it; the others need `kurabe net \
+                     serve` there"
+                )
+            }
+            Self::Stranger => {
+                format!("what it says is not `kurabe net serve`\nhint: does that listen at TCP port {port} there?")
+            }
+            Self::Version => "`kurabe net serve` there is of another version\n\
+                              hint: the same version at both ends"
+                .to_owned(),
+            Self::WrongToken => "the token is not that server's\n\
+                                 hint: `kurabe net serve` prints another one each time that it is started; \
+                                 `KURABE_TOKEN` or `--token-file FILE` takes it"
+                .to_owned(),
+            Self::Impostor => "the server has not proved that it has the token: it is another one, or somebody stands \
+                               between\nhint: look which machine has that name and port"
+                .to_owned(),
+            Self::Short { left_s, needs_s } => format!(
+                "the server there ends in {left_s} s, before this could\nhint: start it with `--for {needs_s}s`, or \
+                 measure less"
+            ),
+            Self::Failed(why) => format!("the server could not: {why}"),
+            Self::Odd(answer) => format!("the server said {answer:?}, which does not belong here"),
+            Self::Blocked => format!(
+                "UDP is blocked: connections get there and datagrams do not\nhint: a packet filter there or on the way \
+                 drops what goes to UDP port {port} there, or what comes back from it"
+            ),
             Self::Told(error) => format!("the server ended the test: {error}"),
             Self::Terminated => {
                 "the server was interrupted (SERVER_TERMINATE)\nhint: start it again".to_owned()

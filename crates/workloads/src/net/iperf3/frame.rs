@@ -11,7 +11,11 @@ pub const PARAMETERS_MAX: u32 = 8 << 10;
 pub const RESULTS_MAX: u32 = 8 << 20;
 
 /// Reads one of at most so many bytes. Memory is taken as bytes come and not as they are announced.
-pub(super) fn read(from: &mut impl Read, part: Part, max: u32) -> Result<Vec<u8>, WireError> {
+pub(in crate::net) fn read(
+    from: &mut impl Read,
+    part: Part,
+    max: u32,
+) -> Result<Vec<u8>, WireError> {
     let mut length = [0; 4];
     fill(from, &mut length, part)?;
     let length = u32::from_be_bytes(length);
@@ -30,7 +34,10 @@ pub(super) fn read(from: &mut impl Read, part: Part, max: u32) -> Result<Vec<u8>
 }
 
 /// JSON that is an object: `serde` would take a list of its values as well, which no version sends.
-pub(super) fn object<T: DeserializeOwned>(bytes: &[u8], part: Part) -> Result<T, WireError> {
+pub(in crate::net) fn object<T: DeserializeOwned>(
+    bytes: &[u8],
+    part: Part,
+) -> Result<T, WireError> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_some_and(|first| *first != b'{') {
         let what = "expected an object at line 1 column 1".to_owned();
@@ -40,7 +47,7 @@ pub(super) fn object<T: DeserializeOwned>(bytes: &[u8], part: Part) -> Result<T,
 }
 
 /// Writes one. What the other end would refuse by its length is not sent.
-pub(super) fn write(
+pub(in crate::net) fn write(
     to: &mut impl Write,
     part: Part,
     value: &impl serde::Serialize,

@@ -257,10 +257,7 @@ mod tests {
             "{\"tcp\":true}{",
         ] {
             let why = Parameters::of(wrong.as_bytes()).unwrap_err().to_string();
-            assert!(
-                why.starts_with("its parameters are not understood: "),
-                "{why}"
-            );
+            assert!(why.starts_with("its parameters cannot be read: "), "{why}");
             assert!(why.contains("line 1 column"), "{wrong}: {why}");
         }
         let long = format!("{{\"time\":\"{}\u{1b}\"}}", "x".repeat(4000));

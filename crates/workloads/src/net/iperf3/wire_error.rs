@@ -16,6 +16,12 @@ pub enum Part {
     Results,
     /// Two numbers behind `SERVER_ERROR`.
     ServerError,
+    /// What both ends of our own protocol prove.
+    Proof,
+    /// What a client of ours wants.
+    Request,
+    /// What our server says.
+    Answer,
 }
 
 impl fmt::Display for Part {
@@ -26,6 +32,9 @@ impl fmt::Display for Part {
             Self::Parameters => "parameters",
             Self::Results => "results",
             Self::ServerError => "error number",
+            Self::Proof => "proof",
+            Self::Request => "request",
+            Self::Answer => "answer",
         })
     }
 }
@@ -59,7 +68,7 @@ pub enum WireError {
     UnknownState(i8),
     /// More than anybody needs.
     #[error(
-        "its {part} are said to have {length} bytes, and {max} are the most\nhint: does iperf3 listen at that port?"
+        "{length} bytes of {part} are announced, and {max} are the most\nhint: does iperf3 listen at that port?"
     )]
     TooLong {
         /// Of what.
@@ -70,7 +79,7 @@ pub enum WireError {
         max: u32,
     },
     /// No JSON, or of other types.
-    #[error("its {0} are not understood: {1}")]
+    #[error("its {0} cannot be read: {1}")]
     Json(Part, String),
 }
 
@@ -95,7 +104,11 @@ impl WireError {
 const SAID_MAX: usize = 160;
 
 /// Fills `bytes`.
-pub(super) fn fill(from: &mut impl Read, bytes: &mut [u8], part: Part) -> Result<(), WireError> {
+pub(in crate::net) fn fill(
+    from: &mut impl Read,
+    bytes: &mut [u8],
+    part: Part,
+) -> Result<(), WireError> {
     let mut got = 0;
     while got < bytes.len() {
         match from.read(&mut bytes[got..]) {

@@ -161,7 +161,7 @@ pub(super) fn beside<T>(
 
 /// Leave to speak to this peer.
 pub(super) fn permits(peer: &Peer) -> Permits {
-    let stand_in = peer.stand_in();
+    let stand_in = peer.stand_in(false);
     let touch = Touch {
         path: stand_in.path,
         kind: stand_in.kind,
@@ -177,7 +177,7 @@ pub(super) fn place_of(peer: &Peer, flows: u32) -> (TempDir, Place) {
     let (root, place) = place();
     let place = Place {
         copies: flows,
-        stand_in: Some(peer.stand_in()),
+        stand_in: Some(peer.stand_in(false)),
         permits: permits(peer),
         warmup: Nanos::ZERO,
         measure: Nanos::from_millis(MEASURE_MS),

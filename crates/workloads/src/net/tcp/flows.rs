@@ -25,7 +25,7 @@ struct Flow {
 
 /// All of them.
 #[derive(Debug)]
-pub(super) struct Flows {
+pub(in crate::net) struct Flows {
     all: Arc<[Flow]>,
     up: bool,
     team: Team<io::Result<()>>,
@@ -34,7 +34,7 @@ pub(super) struct Flows {
 impl Flows {
     /// A thread for each connection, which waits until [`Self::go`]. What is sent are random bytes that nothing on the
     /// way makes smaller.
-    pub(super) fn start(
+    pub(in crate::net) fn start(
         streams: Vec<TcpStream>,
         up: bool,
         size: usize,
@@ -69,17 +69,17 @@ impl Flows {
     }
 
     /// Lets the data flow.
-    pub(super) fn go(&self) {
+    pub(in crate::net) fn go(&self) {
         self.team.next_part();
     }
 
     /// Bytes of all flows so far.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::net) fn bytes(&self) -> u64 {
         self.each().sum()
     }
 
     /// Bytes of each flow so far.
-    pub(super) fn each(&self) -> impl Iterator<Item = u64> {
+    pub(in crate::net) fn each(&self) -> impl Iterator<Item = u64> {
         self.all
             .iter()
             .map(|flow| flow.bytes.load(Ordering::Relaxed))
@@ -94,7 +94,7 @@ impl Flows {
     }
 
     /// What the kernel knows of each flow.
-    pub(super) fn infos(&self) -> impl Iterator<Item = io::Result<Info>> {
+    pub(in crate::net) fn infos(&self) -> impl Iterator<Item = io::Result<Info>> {
         self.all.iter().map(|flow| info(flow.stream.as_fd()))
     }
 
@@ -104,17 +104,17 @@ impl Flows {
     }
 
     /// The congestion control of our side.
-    pub(super) fn congestion(&self) -> Option<String> {
+    pub(in crate::net) fn congestion(&self) -> Option<String> {
         sys::tcp::congestion(self.first()?.as_fd()).ok()
     }
 
     /// Whether a flow has ended by itself.
-    pub(super) fn anybody_ended(&self) -> bool {
+    pub(in crate::net) fn anybody_ended(&self) -> bool {
         self.team.anybody_ended()
     }
 
     /// Ends all of them; the first error that one had before.
-    pub(super) fn end(&mut self) -> io::Result<()> {
+    pub(in crate::net) fn end(&mut self) -> io::Result<()> {
         self.team.end().into_iter().collect()
     }
 }

@@ -4,11 +4,11 @@
 //! of one worker: one test has them all. The peer's address is resolved once per round.
 
 mod figures;
-mod flows;
+pub(super) mod flows;
 mod round;
 mod spec;
 
-use super::peer::{Peer, peer_of, reach};
+use super::peer::{Other, peer_of, reach};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
 use model::headline::{Headline, Topic};
@@ -19,7 +19,6 @@ use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
 use round::Round;
 use spec::{OF_SENDERS, SPEC};
-use std::time::Duration;
 
 /// The workload.
 pub(crate) static TCP: Tcp = Tcp;
@@ -27,9 +26,6 @@ pub(crate) static TCP: Tcp = Tcp;
 /// Flows of TCP.
 #[derive(Debug)]
 pub(crate) struct Tcp;
-
-/// How long a server has for each part of the talk before and behind a test.
-pub(crate) const SAYS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Connecting and the talk: some round trips.
 const SETUP: Nanos = Nanos::from_millis(300);
@@ -45,8 +41,8 @@ const SECOND: u64 = 1_000_000_000;
 const FLOWS_MAX: u32 = 128;
 
 /// What a case without a peer is told.
-const NEEDS: &str =
-    "it works with another machine, where an iperf3 server listens and which `--peer HOST` names";
+const NEEDS: &str = "it works with another machine, where `kurabe net serve` or an iperf3 server listens and which \
+                     `--peer HOST` names";
 
 fn is_up(params: &Params) -> bool {
     params.text("direction") == "up"
@@ -135,8 +131,8 @@ impl Workload for Tcp {
         self.check_params(params)?;
         let peer = peer_of(place.stand_in.as_ref());
         let peer = peer.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?;
-        let peer = Peer::permitted(&peer.path, &place.permits)?;
-        Ok(Box::new(Round::begin(peer, params, place)?))
+        let other = Other::permitted(&peer.path, &place.permits)?;
+        Ok(Box::new(Round::begin(other, params, place)?))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::figures::{self, Course, Moment};
 use super::flows::Flows;
-use super::{SAYS_WITHIN, SECOND, is_up};
+use super::{SECOND, is_up};
 use crate::net::iperf3::control::{Control, Trouble};
 use crate::net::iperf3::{Parameters, Results};
-use crate::net::peer::Peer;
+use crate::net::peer::{Other, Peer, SAYS_WITHIN};
 use crate::net::route::Route;
 use crate::net::shaper::Rates;
 use engine::recorder::Recorder;
@@ -16,10 +16,6 @@ use std::io;
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::until::Until;
-
-/// A server may be busy with the end of an earlier test, ours or another's.
-const BUSY_MAX: Duration = Duration::from_secs(3);
-const BUSY_AGAIN_NS: u64 = 100_000_000;
 
 /// Data that stands still for so long does not flow any more.
 const STILL_NS: u64 = 10 * SECOND;
@@ -63,23 +59,12 @@ fn asked(params: &Params, place: &Place) -> Parameters {
     }
 }
 
-/// A control connection to a server that is free, or becomes so soon.
-fn opened(peer: &Peer) -> Result<Control, Trouble> {
-    let until = Until::after(BUSY_MAX);
-    loop {
-        match Control::open(peer, Until::after(SAYS_WITHIN)) {
-            Err(Trouble::Busy) if until.left().is_some() => sys::clock::sleep(BUSY_AGAIN_NS),
-            other => return other,
-        }
-    }
-}
-
 impl Round {
     /// Agrees with the server on a test; data flows at the first batch.
-    pub(super) fn begin(peer: Peer, params: &Params, place: &Place) -> Result<Self, WorkError> {
-        let begin = |why: Trouble| why.told(&peer, "begin a test with");
+    pub(super) fn begin(other: Other, params: &Params, place: &Place) -> Result<Self, WorkError> {
+        let begin = |why: Trouble| why.told(&other.peer, "begin a test with");
         let began = Moment::now();
-        let control = opened(&peer).map_err(begin)?;
+        let control = other.control().map_err(begin)?;
         let until = Until::after(SAYS_WITHIN);
         control.agree(&asked(params, place), until).map_err(begin)?;
         let until = Until::after(SAYS_WITHIN);
@@ -93,7 +78,7 @@ impl Round {
         let flows = Flows::start(streams, up, size, place.seed)?;
         Ok(Self {
             course: Course::new(began, place.copies),
-            peer,
+            peer: other.peer,
             up,
             control: Some(control),
             flows,

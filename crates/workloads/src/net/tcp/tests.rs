@@ -277,7 +277,7 @@ fn results_that_are_none_are_refused() {
         results(b"\0\0\x10\0{\"cpu"),
         &[end, "5 of 4096 bytes came"],
     );
-    fails("up", results(b"\0\0\0\x02{]"), &[end, "not understood"]);
+    fails("up", results(b"\0\0\0\x02{]"), &[end, "cannot be read"]);
     fails(
         "up",
         results(b"\0\0\0\x0e{\"streams\":17}"),
@@ -414,7 +414,7 @@ fn a_round_that_is_dropped_halfway_ends_its_threads() {
 fn a_look_at_the_peer_is_no_test() {
     let script = |listener: &TcpListener| Talk::accept(listener).states(&[State::ParamExchange]);
     let look = |peer: &Peer| {
-        let path = peer.stand_in().path;
+        let path = peer.stand_in(false).path;
         reach(&path, &super::fake::permits(peer))
     };
     beside(script, look).unwrap();
@@ -422,7 +422,11 @@ fn a_look_at_the_peer_is_no_test() {
     let why = beside(busy, look).unwrap_err().to_string();
     assert!(why.contains("busy"), "{why}");
     let other: Peer = "127.0.0.1:1".parse().unwrap();
-    let why = reach(&other.stand_in().path, &engine::consent::Permits::default()).unwrap_err();
+    let why = reach(
+        &other.stand_in(false).path,
+        &engine::consent::Permits::default(),
+    )
+    .unwrap_err();
     assert!(why.to_string().contains("no permit"), "{why}");
 }
 

@@ -1,33 +1,38 @@
 //! Who comes in: connections that have not said yet whose they are, and what becomes of them.
 //!
 //! A connection shows 37 bytes first, by which it is a new client, a stream of the test that is on, or somebody who is
-//! told that this server is busy. Until it has, it costs a place, of which there are few: the oldest goes where one
-//! more comes, so that connections that say nothing keep out nobody who speaks at once, as iperf3 does.
+//! told that this server is busy. A client of ours then proves that it has the token. Until that is done, it costs a
+//! place and no thread, and places are few: the oldest goes where one more comes, so that connections that say nothing
+//! keep out nobody who speaks at once, as iperf3 does.
 
 use super::super::cookie::COOKIE_BYTES;
 use super::super::{Cookie, State};
-use super::Serving;
+use super::desk::{Desk, Shown};
 use super::journal::{Journal, Write as JournalWrite};
 use super::line::LOOK;
-use super::order::Limits;
+use super::own::{self, Guest};
 use super::streams::plain;
 use super::test::{self, Client};
+use super::{Offer, Serving};
+use crate::net::own::hello::Kind;
+use crate::net::own::proof::{
+    BUSY, CHALLENGES, NOT_KNOWN_MS, PROOF_BYTES, TAKEN, UNKNOWN, WELCOME, WRONG,
+};
+use crate::net::own::{Challenge, Hello};
 use model::units::Nanos;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::ready::Ready;
 
-/// Connections without a cookie at a time.
+/// Connections that have not said whose they are, at a time.
 const PLACES: usize = 64;
 
-/// How long a connection has for its cookie.
+/// How long a connection has for its cookie, or for all of its proof.
 const COOKIE: Duration = Duration::from_secs(10);
 
 /// So many are accepted before somebody else is looked at.
@@ -65,13 +70,14 @@ impl Door {
     /// where it fails, the server ends with that error.
     pub fn serve(
         mut self,
-        limits: Limits,
+        offer: &Offer,
         span: Duration,
         stop: &(dyn Fn() -> bool + Sync),
         write: &JournalWrite<'_>,
     ) -> io::Result<()> {
         let serving = Serving {
-            limits,
+            offer,
+            span,
             until: monotonic().saturating_add(Nanos::from(span).0),
             stop,
             journal: Journal::new(write),
@@ -106,46 +112,35 @@ impl Door {
     }
 }
 
-/// The test that is on.
-#[derive(Default)]
-struct Desk(Mutex<Option<Busy>>);
-
-struct Busy {
-    cookie: Cookie,
-    /// Connections that are expected yet.
-    expected: usize,
-    streams: Sender<TcpStream>,
-}
-
-impl Desk {
-    fn lock(&self) -> MutexGuard<'_, Option<Busy>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn expect(&self, count: usize) {
-        if let Some(busy) = self.lock().as_mut() {
-            busy.expected = count;
-        }
-    }
-}
-
-/// Makes the desk free, however a test ends.
-struct Leaves<'a>(&'a Desk);
-
-impl Drop for Leaves<'_> {
-    fn drop(&mut self) {
-        *self.0.lock() = None;
-    }
-}
-
-/// A connection that has not shown its cookie.
+/// A connection that has not said whose it is.
 struct Waiting {
     place: usize,
     stream: TcpStream,
     peer: SocketAddr,
     since: u64,
-    cookie: [u8; COOKIE_BYTES],
+    step: Step,
+    bytes: [u8; COOKIE_BYTES],
     got: usize,
+}
+
+/// What it is to say next.
+enum Step {
+    /// A cookie, or a hello of ours.
+    First,
+    /// That it has the token.
+    Proof(Challenge),
+    /// Nothing more: it was answered, and is to go.
+    End,
+}
+
+impl Step {
+    const fn bytes(&self) -> usize {
+        match self {
+            Self::First => COOKIE_BYTES,
+            Self::Proof(_) => PROOF_BYTES,
+            Self::End => 1,
+        }
+    }
 }
 
 /// Where they wait.
@@ -194,7 +189,8 @@ impl<'a> Hall<'a> {
             stream,
             peer,
             since: monotonic(),
-            cookie: [0; COOKIE_BYTES],
+            step: Step::First,
+            bytes: [0; COOKIE_BYTES],
             got: 0,
         });
         Ok(())
@@ -206,8 +202,13 @@ impl<'a> Hall<'a> {
         while let Some(oldest) = self.waiting.front()
             && now.saturating_sub(oldest.since) >= limit
         {
-            let peer = oldest.peer;
-            let text = format!("{peer} refused: no cookie within {} s", COOKIE.as_secs());
+            let (peer, seconds) = (oldest.peer, COOKIE.as_secs());
+            let what = match oldest.step {
+                Step::First => "cookie",
+                Step::Proof(_) => "proof of the token",
+                Step::End => "end",
+            };
+            let text = format!("{peer} refused: no {what} within {seconds} s");
             self.serving.journal.refusal(&text);
             self.waiting.pop_front();
         }
@@ -219,7 +220,8 @@ impl<'a> Hall<'a> {
             return;
         };
         let one = &mut self.waiting[index];
-        match one.stream.read(&mut one.cookie[one.got..]) {
+        let wanted = one.step.bytes();
+        match one.stream.read(&mut one.bytes[one.got..wanted]) {
             Ok(got @ 1..) => one.got += got,
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
@@ -227,88 +229,217 @@ impl<'a> Hall<'a> {
                 return;
             }
             Ok(0) | Err(_) => {
-                let text = format!("{} left without a word", one.peer);
-                self.serving.journal.refusal(&text);
+                if !matches!(one.step, Step::End) {
+                    let text = format!("{} left without a word", one.peer);
+                    self.serving.journal.refusal(&text);
+                }
                 self.waiting.remove(index);
                 return;
             }
         }
-        if one.got < COOKIE_BYTES {
+        if one.got < wanted {
             return;
         }
         let Some(one) = self.waiting.remove(index) else {
             return;
         };
-        // What it says next is for others to hear.
-        if let Err(error) = ready.remove(one.stream.as_fd()) {
-            let text = format!("{} failed: {error}", one.peer);
-            return self.serving.journal.refusal(&text);
-        }
-        self.seen(one, scope);
-    }
-
-    /// Its cookie is complete.
-    fn seen<'scope>(&mut self, one: Waiting, scope: &'scope Scope<'scope, 'a>) {
-        let Ok(cookie) = Cookie::read(&mut one.cookie.as_slice()) else {
-            return;
+        let said = match one.step {
+            Step::First => self.first(one, ready, scope),
+            Step::Proof(challenge) => self.proved(one, &challenge, ready, scope),
+            // It goes on to speak.
+            Step::End => Ok(()),
         };
-        let mut desk = self.desk.lock();
-        match desk.as_mut() {
-            None => {
-                let (sender, streams) = channel();
-                *desk = Some(Busy {
-                    cookie,
-                    expected: 0,
-                    streams: sender,
-                });
-                drop(desk);
-                self.test(one, streams, scope);
-            }
-            Some(busy) if busy.cookie == cookie && busy.expected > 0 => {
-                busy.expected -= 1;
-                // A test that has ended meanwhile takes nobody.
-                let _ = busy.streams.send(one.stream);
-            }
-            Some(_) => {
-                drop(desk);
-                let text = format!("{} refused: another client is served", one.peer);
-                self.serving.journal.refusal(&text);
-                deny(&one.stream);
-            }
+        if let Err((peer, error)) = said {
+            self.serving
+                .journal
+                .refusal(&format!("{peer} failed: {error}"));
         }
     }
 
-    fn test<'scope>(
+    /// Its first bytes are complete.
+    fn first<'scope>(
+        &mut self,
+        one: Waiting,
+        ready: &Ready,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> Result<(), Failed> {
+        match Hello::of(one.bytes) {
+            Some(hello) => match hello.kind() {
+                Kind::Control => self.challenge(one, hello),
+                Kind::Data(_) => self.further(one, &hello, ready),
+                Kind::Unknown => {
+                    self.refuse(&one, "it speaks another version");
+                    tell(&one.stream, &[UNKNOWN]);
+                    Ok(())
+                }
+            },
+            None => self.cookie(one, ready, scope),
+        }
+    }
+
+    /// A client of iperf3, or one of its streams.
+    fn cookie<'scope>(
         &self,
         one: Waiting,
-        streams: std::sync::mpsc::Receiver<TcpStream>,
+        ready: &Ready,
         scope: &'scope Scope<'scope, 'a>,
-    ) {
-        let (serving, desk, peer) = (self.serving, self.desk, one.peer);
-        let leaves = Leaves(desk);
-        let work = move || {
-            let _leaves = leaves;
+    ) -> Result<(), Failed> {
+        let (desk, peer) = (self.desk, one.peer);
+        let Ok(cookie) = Cookie::read(&mut one.bytes.as_slice()) else {
+            return Ok(());
+        };
+        // What it says next is for others to hear.
+        ready
+            .remove(one.stream.as_fd())
+            .map_err(|error| (peer, error))?;
+        let stream = match desk.stream(&cookie, one.stream) {
+            Ok(()) => return Ok(()),
+            Err(stream) => stream,
+        };
+        let refused = |why: &str| {
+            let text = format!("{peer} refused: {why}");
+            self.serving.journal.refusal(&text);
+            deny(&stream);
+        };
+        let Some(limits) = self.serving.offer.open else {
+            refused("no token, and `--iperf3-open` was not given");
+            return Ok(());
+        };
+        let Some((streams, seat)) = desk.seat(Some(cookie), None) else {
+            refused("another client is served");
+            return Ok(());
+        };
+        let serving = self.serving;
+        self.start(peer, scope, move || {
             let client = Client {
-                stream: one.stream,
+                stream,
                 peer,
                 streams,
-                expect: &|count| desk.expect(count),
+                seat: &seat,
+                limits,
             };
             test::serve(serving, client);
+        });
+        Ok(())
+    }
+
+    /// Whoever comes is asked for a proof of the token.
+    fn challenge(&mut self, mut one: Waiting, hello: Hello) -> Result<(), Failed> {
+        let challenge = Challenge::new(hello).map_err(|error| (one.peer, error))?;
+        let mut word = [CHALLENGES; 1 + 32];
+        word[1..].copy_from_slice(challenge.number());
+        tell(&one.stream, &word);
+        one.step = Step::Proof(challenge);
+        one.got = 0;
+        // Its time began when it came, so that it is among the oldest still.
+        let behind = self
+            .waiting
+            .partition_point(|other| other.since < one.since);
+        self.waiting.insert(behind, one);
+        Ok(())
+    }
+
+    /// Its proof is complete.
+    fn proved<'scope>(
+        &self,
+        one: Waiting,
+        challenge: &Challenge,
+        ready: &Ready,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> Result<(), Failed> {
+        let (peer, token) = (one.peer, &self.serving.offer.token);
+        if !challenge.is_client(token, &one.bytes[..PROOF_BYTES]) {
+            self.refuse(&one, "its token is wrong");
+            tell(&one.stream, &[WRONG]);
+            return Ok(());
+        }
+        ready
+            .remove(one.stream.as_fd())
+            .map_err(|error| (peer, error))?;
+        let key = challenge.session(token);
+        let Some((streams, seat)) = self.desk.seat(None, Some(key.clone())) else {
+            self.refuse(&one, "another client is served");
+            let left = self.desk.left().map(|left| u32::try_from(left.as_millis()));
+            let left = left.and_then(Result::ok).unwrap_or(NOT_KNOWN_MS);
+            let mut word = [BUSY; 5];
+            word[1..].copy_from_slice(&left.to_be_bytes());
+            tell(&one.stream, &word);
+            return Ok(());
         };
+        let mut word = [WELCOME; 1 + PROOF_BYTES];
+        word[1..].copy_from_slice(&challenge.of_server(token));
+        tell(&one.stream, &word);
+        let serving = self.serving;
+        self.start(peer, scope, move || {
+            let guest = Guest {
+                stream: one.stream,
+                peer,
+                key,
+                streams,
+                seat,
+            };
+            own::serve(serving, guest);
+        });
+        Ok(())
+    }
+
+    /// A further connection of ours.
+    fn further(&mut self, mut one: Waiting, hello: &Hello, ready: &Ready) -> Result<(), Failed> {
+        match self.desk.shown(hello) {
+            Shown::Nobody => self.refuse(&one, "nobody waits for this connection"),
+            Shown::Taken(streams) => {
+                let removed = ready.remove(one.stream.as_fd());
+                removed.map_err(|error| (one.peer, error))?;
+                tell(&one.stream, &[TAKEN]);
+                // A test that has ended meanwhile takes nobody.
+                let _ = streams.send(one.stream);
+            }
+            Shown::Answered => {
+                // As over loopback: a pair of ports that waits for a minute would be in the way of the next ones.
+                let resets = sys::socket::reset_at_close(one.stream.as_fd());
+                resets.map_err(|error| (one.peer, error))?;
+                tell(&one.stream, &[TAKEN]);
+                one.step = Step::End;
+                one.got = 0;
+                self.waiting.push_back(one);
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, one: &Waiting, why: &str) {
+        let text = format!("{} refused: {why}", one.peer);
+        self.serving.journal.refusal(&text);
+    }
+
+    /// Somebody is served by a thread of its own.
+    fn start<'scope>(
+        &self,
+        peer: SocketAddr,
+        scope: &'scope Scope<'scope, 'a>,
+        work: impl FnOnce() + Send + 'scope,
+    ) {
         let builder = Builder::new().stack_size(STACK_BYTES);
         if let Err(error) = builder.spawn_scoped(scope, work) {
             let text = format!("{peer} failed: start a thread: {error}");
-            serving.journal.refusal(&text);
+            self.serving.journal.refusal(&text);
         }
     }
+}
+
+/// Whose connection, and why it did not go on.
+type Failed = (SocketAddr, io::Error);
+
+/// Says a few bytes: a connection that is new takes them at once, or its other end has gone.
+fn tell(mut stream: &TcpStream, word: &[u8]) {
+    let _ = stream.write(word);
 }
 
 /// Says that somebody else is served. What the client has said beyond its cookie is thrown away first: a connection
 /// that is closed over unread bytes takes the word along.
 fn deny(mut stream: &TcpStream) {
     let _ = stream.read(&mut [0; 4096]);
-    let _ = stream.write(&[State::AccessDenied.byte()]);
+    tell(stream, &[State::AccessDenied.byte()]);
 }
 
 /// Whoever came has left before it was let in. Source: accept(2), "Error handling".

@@ -37,6 +37,9 @@ pub(super) enum Ending {
     /// The client said something else than it should.
     #[error("the client said {0:?} out of turn")]
     Odd(State),
+    /// The client said something where its end was to come.
+    #[error("the client spoke on in the place of its end")]
+    Talks,
     /// The system refused.
     #[error("{what}: {error}")]
     System {
@@ -90,7 +93,7 @@ impl Ending {
         match self {
             // Who does not hear it has gone.
             Self::ServerEnds => drop(line.at_once(State::ServerTerminate)),
-            Self::Gone | Self::ClientStops | Self::Odd(_) => {}
+            Self::Gone | Self::ClientStops | Self::Odd(_) | Self::Talks => {}
             Self::Refused(refusal) => line.refuse(ServerError {
                 number: refusal.number,
                 errno: 0,
@@ -129,6 +132,6 @@ fn number(error: &WireError) -> Option<i32> {
         Part::Cookie => Some(COOKIE),
         Part::Parameters => Some(PARAMETERS),
         Part::Results => Some(RESULTS),
-        Part::State | Part::ServerError => None,
+        Part::State | Part::ServerError | Part::Proof | Part::Request | Part::Answer => None,
     }
 }

@@ -50,6 +50,11 @@ impl<'a> Line<'a> {
         &self.stream
     }
 
+    /// The socket, for whoever goes on with it.
+    pub(super) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
     /// What is read and written from now on is to be over by then.
     pub(super) fn within(&mut self, span: Duration) -> &mut Self {
         self.until = Until::after(span);

@@ -1,32 +1,37 @@
-//! A server for clients of iperf3, 3.1 to 3.21: one test at a time, for whoever comes.
+//! A server for those who have its token ([`crate::net::own`]) and, where its owner says so, for clients of iperf3, 3.1
+//! to 3.21, whoever comes: one test at a time.
 //!
-//! It trusts nobody. Every size, count and time that a peer decides has a bound here; connections that say nothing cost
-//! one of [`door`]'s few places and are thrown out for the next one; rates and durations above what the owner allows
-//! are refused; datagrams go to nobody but the address that holds the control connection, and only after it has said
-//! the first word by UDP too, so that nobody can point this server at a third machine.
+//! It trusts nobody. Who has not shown the token costs no thread. Every size, count and time that a peer decides has a
+//! bound here; connections that say nothing cost one of [`door`]'s few places and are thrown out for the next one; rates
+//! and durations above what the owner allows strangers are refused; datagrams go to nobody but the address that holds
+//! the control connection, and only after it has said the first word by UDP too, so that nobody can point this server
+//! at a third machine.
 //!
 //! Two threads besides those of streams ([`flows`]): the door, which accepts, reads cookies and says that somebody else
 //! is served, and the [`test`] that is on.
 
+mod desk;
 mod door;
 mod ending;
 mod flows;
 mod journal;
 mod line;
 mod order;
+mod own;
 mod pace;
 mod report;
 mod streams;
 mod tally;
 mod test;
 #[cfg(test)]
-mod tests;
+pub(in crate::net) mod tests;
 mod words;
 
 pub use door::Door;
 pub use journal::Write;
 pub use order::Limits;
 
+use crate::net::own::{Machine, Token};
 use journal::Journal;
 use model::units::Nanos;
 use std::time::Duration;
@@ -36,9 +41,22 @@ use sys::clock::monotonic;
 /// beginning took a moment.
 const TEST_LONGER: Duration = Duration::from_secs(5);
 
+/// Who is served, and what they are told.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// Lets in those who have it.
+    pub token: Token,
+    /// This machine, for them.
+    pub machine: Machine,
+    /// Every client of iperf3 is served as well, within these limits.
+    pub open: Option<Limits>,
+}
+
 /// A server at work.
 pub(crate) struct Serving<'a> {
-    limits: Limits,
+    offer: &'a Offer,
+    /// How long it was to be there.
+    span: Duration,
     /// Nobody is served from this instant on, of the monotonic clock.
     until: u64,
     stop: &'a (dyn Fn() -> bool + Sync),

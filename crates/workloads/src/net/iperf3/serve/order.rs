@@ -16,6 +16,14 @@ pub struct Limits {
     pub time: Duration,
 }
 
+impl Limits {
+    /// For those who have the token: what iperf3 itself has at most, and a rate that no link has.
+    pub(super) const NONE: Self = Self {
+        bits_per_s: 1_000_000_000_000_000,
+        time: Duration::from_secs(86_400 + 600),
+    };
+}
+
 /// A datagram where nobody says another size: what a frame of Ethernet holds of it.
 const DATAGRAM_DEFAULT: usize = 1460;
 

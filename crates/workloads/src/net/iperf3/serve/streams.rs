@@ -19,7 +19,7 @@ use sys::until::Until;
 const CONNECT: Duration = Duration::from_secs(30);
 
 /// What came before a socket was connected, at most: it is thrown away.
-const STRAY_MAX: usize = 1000;
+pub(super) const STRAY_MAX: usize = 1000;
 
 /// Waits for as many connections as there are streams; the door brings them.
 pub(super) fn tcp(
@@ -127,7 +127,7 @@ fn answer_again(stream: &UdpSocket) {
     }
 }
 
-fn listening(at: SocketAddr) -> io::Result<UdpSocket> {
+pub(super) fn listening(at: SocketAddr) -> io::Result<UdpSocket> {
     let socket = sys::tuning::shared_udp(at)?;
     socket.set_read_timeout(Some(LOOK))?;
     Ok(socket)

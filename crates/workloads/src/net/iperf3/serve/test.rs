@@ -2,10 +2,11 @@
 
 use super::super::{Parameters, Results, State};
 use super::Serving;
+use super::desk::Seat;
 use super::ending::Ending;
 use super::flows::{Carrier, Flows};
 use super::line::{LOOK, Line};
-use super::order::{Order, order};
+use super::order::{Limits, Order, order};
 use super::report::{Tested, told};
 use super::streams::{self, UdpDoor};
 use model::units::Nanos;
@@ -36,8 +37,10 @@ pub(super) struct Client<'a> {
     pub(super) peer: SocketAddr,
     /// Connections that show the same cookie.
     pub(super) streams: Receiver<TcpStream>,
-    /// Tells the door how many are expected from now on.
-    pub(super) expect: &'a (dyn Fn(usize) + Sync),
+    /// What the door knows of it.
+    pub(super) seat: &'a Seat<'a>,
+    /// What it may use.
+    pub(super) limits: Limits,
 }
 
 /// Serves a test, and says in the journal what came of it.
@@ -52,7 +55,8 @@ pub(super) fn serve(serving: &Serving<'_>, client: Client<'_>) {
         line: &mut line,
         peer,
         streams: client.streams,
-        expect: client.expect,
+        seat: client.seat,
+        limits: client.limits,
         tested: None,
         was_asked: false,
     };
@@ -89,7 +93,8 @@ struct Test<'a, 'b> {
     line: &'b mut Line<'a>,
     peer: SocketAddr,
     streams: Receiver<TcpStream>,
-    expect: &'b (dyn Fn(usize) + Sync),
+    seat: &'b Seat<'b>,
+    limits: Limits,
     /// What was counted, from when there is something.
     tested: Option<Tested>,
     /// Whether it came so far that somebody read what is asked.
@@ -100,7 +105,8 @@ impl Test<'_, '_> {
     fn run(&mut self) -> Result<String, Ending> {
         self.line.within(ANSWER).tell(State::ParamExchange)?;
         let asked = Parameters::read(self.line)?;
-        let order = order(&asked, self.serving.limits, self.serving.left())?;
+        let order = order(&asked, self.limits, self.serving.left())?;
+        self.seat.lasts(order.omit + order.time);
         self.was_asked = true;
         let peer = self.peer;
         self.serving.journal.line(&format!("{peer} asks: {order}"));
@@ -132,7 +138,7 @@ impl Test<'_, '_> {
             let carrier = |socket| Carrier::Udp(socket, width);
             sockets.into_iter().map(carrier).collect()
         } else {
-            (self.expect)(order.directions.len());
+            self.seat.expect(order.directions.len());
             self.line.within(ANSWER).tell(State::CreateStreams)?;
             streams::tcp(self.line, order, &self.streams)?
         };
@@ -149,7 +155,7 @@ impl Test<'_, '_> {
     ) -> Result<(), Ending> {
         let payload = payload(order.length, asked.repeating_payload > 0)
             .map_err(|error| Ending::system("get random bytes", error))?;
-        let limit = self.serving.limits.bits_per_s;
+        let limit = self.limits.bits_per_s;
         let flows = Flows::start(order, carriers, &payload, limit)
             .map_err(|error| Ending::system("start threads", error))?;
         self.line.within(ANSWER).tell(State::TestStart)?;

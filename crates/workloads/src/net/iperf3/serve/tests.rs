@@ -1,8 +1,9 @@
 //! The server against clients that are written here, byte by byte, over loopback.
 
-mod client;
+pub(in crate::net) mod client;
 mod datagrams;
 mod doors;
+mod tokens;
 mod versions;
 
 use super::super::{Cookie, State, stream_id};

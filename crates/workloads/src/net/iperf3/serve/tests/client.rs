@@ -1,7 +1,8 @@
 //! A client that does what it is told, and a server for it.
 
 use super::super::super::{Parameters, Results, ServerError, State};
-use super::super::{Door, Limits};
+use super::super::{Door, Limits, Offer};
+use crate::net::own::{Machine, Token};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Mutex;
@@ -26,6 +27,30 @@ pub(super) fn serving_with(
     limits: Limits,
     work: impl FnOnce(SocketAddr, &AtomicBool),
 ) -> Vec<String> {
+    serving_for(Some(limits), LONG, work)
+}
+
+/// What lets clients of ours in.
+pub(in crate::net) fn token() -> Token {
+    "0123456789abcdef".repeat(2).parse().unwrap()
+}
+
+/// A server of those who have the token alone.
+pub(in crate::net) fn serving_own(work: impl FnOnce(SocketAddr, &AtomicBool)) -> Vec<String> {
+    serving_for(None, LONG, work)
+}
+
+/// The same for so long, and for strangers within limits.
+pub(super) fn serving_for(
+    open: Option<Limits>,
+    span: Duration,
+    work: impl FnOnce(SocketAddr, &AtomicBool),
+) -> Vec<String> {
+    let offer = Offer {
+        token: token(),
+        machine: Machine::default(),
+        open,
+    };
     let door = Door::open((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let at = door.address().unwrap();
     let stops = AtomicBool::new(false);
@@ -36,7 +61,7 @@ pub(super) fn serving_with(
     };
     let stop = || stops.load(Ordering::Relaxed);
     std::thread::scope(|scope| {
-        let server = scope.spawn(|| door.serve(limits, LONG, &stop, &write));
+        let server = scope.spawn(|| door.serve(&offer, span, &stop, &write));
         // A test that fails ends the server too.
         let _ends = Ends(&stops);
         work(at, &stops);

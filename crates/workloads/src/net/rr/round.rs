@@ -1,0 +1,261 @@
+//! A round of messages: the talk before, the load beside, and the count behind.
+
+use super::spec::{LOAD_DOWN, LOAD_UP, LOST};
+use crate::net::deadline::Timed;
+use crate::net::exchange::{Asker, Link, PATIENCE, is_time_out};
+use crate::net::iperf3::control::Trouble;
+use crate::net::iperf3::wire_error::{Part, WireError, fill};
+use crate::net::own::client::Session;
+use crate::net::own::proof::TAKEN;
+use crate::net::own::{Protocol, Request};
+use crate::net::peer::{Other, Peer, SAYS_WITHIN};
+use crate::net::tcp::flows::Flows;
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, WorkError};
+use model::digest::Digest;
+use model::num::approx;
+use model::units::Nanos;
+use std::io::{self, ErrorKind, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::time::Duration;
+use sys::clock::monotonic;
+use sys::until::Until;
+
+/// So often the first datagram is sent, and how long each is waited for.
+const HELLOS: u32 = 25;
+const HELLO_WITHIN: Duration = Duration::from_millis(200);
+
+/// Bytes of a write or read of a flow of load, as `net.tcp` has them.
+const BLOCK_BYTES: usize = 128 << 10;
+
+/// What a round asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) protocol: Protocol,
+    pub(super) size: u32,
+    pub(super) seconds: u32,
+    pub(super) up: u32,
+    pub(super) down: u32,
+}
+
+/// A round at work.
+pub(super) struct Round {
+    peer: Peer,
+    /// Gone once the count is known.
+    session: Option<Session>,
+    asker: Asker,
+    size: u32,
+    /// To the peer, and from it.
+    load: [Option<Flows>; 2],
+    /// Exchanges, and lost messages, when the measured part began.
+    began: (u64, u64),
+    /// Bytes of load then, and when that was.
+    loaded: ([u64; 2], u64),
+}
+
+impl Round {
+    /// Agrees with the server, lets the load flow, and exchanges one message.
+    pub(super) fn begin(other: Other, asked: Asked, seed: u64) -> Result<Self, WorkError> {
+        let told = |why: Trouble| why.told(&other.peer, "begin round trips with");
+        let mut session = other.session().map_err(told)?;
+        let Asked {
+            protocol,
+            size,
+            seconds,
+            up,
+            down,
+        } = asked;
+        let request = Request::Rr {
+            protocol,
+            size,
+            seconds,
+            up,
+            down,
+        };
+        let until = Until::after(SAYS_WITHIN);
+        session.begin(request, until).map_err(told)?;
+        // Those that we send are connected first: the server counts them so.
+        let up = load(&mut session, up, (true, seed), until).map_err(told)?;
+        let down = load(&mut session, down, (false, seed), until).map_err(told)?;
+        let link = match protocol {
+            Protocol::Tcp => session.stream().try_clone().map(Link::Tcp),
+            Protocol::Udp => Ok(Link::Udp(meet(&mut session).map_err(told)?)),
+        };
+        let bytes = usize::try_from(size).unwrap_or(1);
+        let asker = link.and_then(|link| Asker::new(link, bytes, PATIENCE));
+        let peer = other.peer;
+        let asker = asker.map_err(|error| failed(&peer, &error))?;
+        let mut round = Self {
+            peer,
+            session: Some(session),
+            asker,
+            size,
+            load: [up, down],
+            began: (0, 0),
+            loaded: ([0; 2], 0),
+        };
+        let first = round.asker.exchange();
+        first.map_err(|error| failed(&round.peer, &error))?;
+        Ok(round)
+    }
+
+    /// Bytes of load so far.
+    fn load_bytes(&self) -> [u64; 2] {
+        let [up, down] = &self.load;
+        [up, down].map(|flows| flows.as_ref().map_or(0, Flows::bytes))
+    }
+
+    /// Why load does not flow any more.
+    #[cold]
+    fn load_ended(&mut self) -> WorkError {
+        let mut ended = self.load.iter_mut().flatten();
+        let why = ended.find_map(|flows| flows.end().err());
+        let why = why.unwrap_or_else(|| ErrorKind::UnexpectedEof.into());
+        WorkError::Failed(format!("load the way to `{}`: {why}", self.peer))
+    }
+}
+
+/// So many flows at work, which we send or receive.
+fn load(
+    session: &mut Session,
+    count: u32,
+    (sends, seed): (bool, u64),
+    until: Until,
+) -> Result<Option<Flows>, Trouble> {
+    if count == 0 {
+        return Ok(None);
+    }
+    let streams = (0..count).map(|_| session.connect(until));
+    let streams: Vec<TcpStream> = streams.collect::<Result<_, _>>()?;
+    let flows = Flows::start(streams, sends, BLOCK_BYTES, seed);
+    let flows = flows.map_err(|error| Trouble::Failed(error.to_string()))?;
+    flows.go();
+    Ok(Some(flows))
+}
+
+/// A socket that hears nobody but the server, which knows it too.
+fn meet(session: &mut Session) -> Result<UdpSocket, Trouble> {
+    let failed = |error: io::Error| Trouble::Failed(format!("open a socket of UDP: {error}"));
+    let mut from = session.stream().local_addr().map_err(failed)?;
+    from.set_port(0);
+    let socket = UdpSocket::bind(from).map_err(failed)?;
+    socket.connect(session.at()).map_err(failed)?;
+    socket
+        .set_read_timeout(Some(HELLO_WITHIN))
+        .map_err(failed)?;
+    let hello = session.hello();
+    let is_answered = (0..HELLOS).any(|_| {
+        // A filter may refuse it, here or by a message of ICMP; the next one may get through.
+        let sent = socket.send(&hello.0);
+        let heard = sent.and_then(|_| socket.recv(&mut [0; 64]));
+        if heard.as_ref().is_err_and(|error| !is_time_out(error)) {
+            sys::clock::sleep(Nanos::from(HELLO_WITHIN).0);
+        }
+        heard.is_ok()
+    });
+    if !is_answered {
+        return Err(Trouble::Blocked);
+    }
+    let until = Until::after(SAYS_WITHIN);
+    let mut line = Timed::new(session.stream(), until);
+    let said = line.write_all(&[TAKEN]);
+    said.map_err(|error| WireError::Unsent(Part::Proof, error))?;
+    let mut word = [0];
+    fill(&mut line, &mut word, Part::Answer)?;
+    // Answers to hellos that were sent twice.
+    socket.set_nonblocking(true).map_err(failed)?;
+    while socket.recv(&mut [0; 64]).is_ok() {}
+    socket.set_nonblocking(false).map_err(failed)?;
+    Ok(socket)
+}
+
+/// Why messages do not come back.
+#[cold]
+pub(super) fn failed(peer: &Peer, error: &io::Error) -> WorkError {
+    let said = format!("send to and receive from `{peer}`");
+    let port = peer.port();
+    match error.kind() {
+        ErrorKind::InvalidData => {
+            WorkError::Wrong(format!("{said}: another answer came than what was sent"))
+        }
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            WorkError::Failed(format!(
+                "{said}: the server closed the connection in the middle of the test\nhint: its own output says why"
+            ))
+        }
+        _ if is_time_out(error) => WorkError::Failed(format!(
+            "{said}: nothing came back for {} s\nhint: the peer stands still, a link is down, or a packet filter drops \
+             what goes to port {port} there, or what comes back from it",
+            PATIENCE.as_secs()
+        )),
+        _ => WorkError::Failed(format!("{said}: {error}")),
+    }
+}
+
+impl Body for Round {
+    fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        if self.load.iter().flatten().any(Flows::anybody_ended) {
+            return Err(self.load_ended());
+        }
+        let Self { asker, peer, .. } = self;
+        let mut laps = recorder.laps();
+        for _ in 0..ops {
+            laps.lap(|| asker.exchange())
+                .map_err(|error| failed(peer, &error))?;
+        }
+        Ok(ops)
+    }
+
+    fn records_latency(&self) -> bool {
+        true
+    }
+
+    fn measured_part_begins(&mut self) {
+        self.began = (self.asker.done(), self.asker.lost());
+        self.loaded = (self.load_bytes(), monotonic());
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let (bytes, now) = (self.load_bytes(), monotonic());
+        let peer = &self.peer;
+        let told = |why: Trouble| why.told(peer, "end round trips with");
+        self.asker.end().map_err(|error| failed(peer, &error))?;
+        let over = || WorkError::Failed("end a test that is over".to_owned());
+        let session = self.session.take().ok_or_else(over)?;
+        let answered = session.ends(Until::after(SAYS_WITHIN)).map_err(told)?;
+        if !self.asker.fits(answered) {
+            return Err(WorkError::Wrong(format!(
+                "`{peer}` answered {answered} messages, and {} answers came, with {} lost",
+                self.asker.done(),
+                self.asker.lost()
+            )));
+        }
+        let mut finish = Finish {
+            digest: Digest::EMPTY.word(u64::from(self.size)),
+            ..Finish::default()
+        };
+        let (done, lost) = self.began;
+        let (done, lost) = (self.asker.done() - done, self.asker.lost() - lost);
+        if self.asker.loses() && done > 0 {
+            let share = approx(lost) / approx(done + lost);
+            finish.reported.insert(LOST.to_owned(), share);
+        }
+        let (before, then) = self.loaded;
+        let span = Duration::from_nanos(now.saturating_sub(then)).as_secs_f64();
+        for (place, quantity) in [LOAD_UP, LOAD_DOWN].into_iter().enumerate() {
+            if let Some(flows) = &mut self.load[place] {
+                // The server may have closed them first.
+                let _ = flows.end();
+                let passed = approx(bytes[place].saturating_sub(before[place]));
+                if passed == 0.0 {
+                    let what = "no byte of load passed in the measured part";
+                    return Err(WorkError::Failed(format!(
+                        "load the way to `{peer}`: {what}"
+                    )));
+                }
+                finish.reported.insert(quantity.to_owned(), passed / span);
+            }
+        }
+        Ok(finish)
+    }
+}

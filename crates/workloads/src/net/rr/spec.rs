@@ -1,0 +1,135 @@
+//! What `net.rr` declares.
+
+use crate::net::own::words::FLOWS_MAX;
+use crate::storage::{mean, p50, p99, p999};
+use crate::sysbench::LAT_MAX;
+use model::latency::LAT;
+use model::spec::{
+    Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec,
+    TestDef, Time,
+};
+use model::units::Unit;
+
+pub(super) const LOST: &str = "lost_share";
+pub(super) const LOAD_UP: &str = "load_up_bytes_per_s";
+pub(super) const LOAD_DOWN: &str = "load_down_bytes_per_s";
+
+/// How many of something a second.
+pub(super) const fn ops_per_s(doc: &'static str) -> MetricDef {
+    MetricDef::rate(
+        "ops_per_s",
+        Unit::OpsPerSecond,
+        MetricClass::Throughput,
+        How::Per(Amount::Work, Time::Wall),
+        doc,
+    )
+}
+
+const fn reported(
+    quantity: &'static str,
+    unit: Unit,
+    better: Better,
+    doc: &'static str,
+) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit,
+        better,
+        class: MetricClass::System,
+        how: How::Reported(Fold::Mean),
+        role: Role::Plain,
+        doc,
+    }
+}
+
+pub(super) static SPEC: Spec = Spec {
+    name: "net.rr",
+    version: 1,
+    nature: Nature::Network,
+    title: "round trips of small messages to another machine",
+    doc: "One operation is one round trip over an open connection: a message of `size` bytes goes to the machine that \
+          `--peer` names, the same bytes come back and are checked, and then the next one goes (netperf's TCP_RR and \
+          UDP_RR; connecting is not in it). TCP sends at once (TCP_NODELAY). A datagram that is not answered within \
+          0.2 s is sent again.\n\n\
+          `kurabe net serve` listens there, and its token is known here (`KURABE_TOKEN` or `--token-file`). The time \
+          is that of the way there and back, of both kernels and of two wake-ups. With `load` flows of TCP fill the \
+          way meanwhile, as those of `net.tcp`: latency under load, which is what others on the same line wait.",
+    params: &[
+        ParamDef {
+            name: "protocol",
+            kind: ParamKind::Choice(&["tcp", "udp"]),
+            default: "tcp",
+            doc: "Over a connection of TCP, or by datagrams between the server's port and one of ours.",
+        },
+        ParamDef {
+            name: "size",
+            kind: ParamKind::Size,
+            default: "1",
+            doc: "Bytes of a message, the same each way (netperf's `-r SIZE,SIZE`); from 1 to 32k.",
+        },
+        ParamDef {
+            name: "load",
+            kind: ParamKind::Choice(&["none", "up", "down", "both"]),
+            default: "none",
+            doc: "Which way flows of TCP go meanwhile, as fast as they can: to the peer, from it, or both.",
+        },
+        ParamDef {
+            name: "flows",
+            kind: ParamKind::Count {
+                min: 1,
+                max: FLOWS_MAX as u64,
+            },
+            default: "4",
+            doc: "How many each way, where there is load.",
+        },
+    ],
+    metrics: &[
+        ops_per_s(
+            "Round trips, over the wall time from before the first message is sent until the last answer is there.",
+        ),
+        mean(
+            "lat_ns_mean",
+            LAT,
+            "Mean time of a round trip: from the answer before it, after which its message is sent at once, to its \
+             own answer. A message that was lost is in it with its wait.",
+        ),
+        p50("lat_ns_p50", LAT),
+        p99("lat_ns_p99", LAT),
+        p999("lat_ns_p999", LAT),
+        LAT_MAX,
+        reported(
+            LOST,
+            Unit::Share,
+            Better::Lower,
+            "Over UDP: messages without an answer within 0.2 s, which were sent again, over all that were sent.",
+        ),
+        reported(
+            LOAD_UP,
+            Unit::BytesPerSecond,
+            Better::Higher,
+            "Bytes that the flows of load to the peer wrote in the measured part, over its time: what the round trips \
+             were beside, and no figure of the network's rate.",
+        ),
+        reported(
+            LOAD_DOWN,
+            Unit::BytesPerSecond,
+            Better::Higher,
+            "Bytes that came by the flows of load from the peer in the measured part, over its time.",
+        ),
+    ],
+    tests: &[
+        TestDef::new("net.rr", "TCP to the peer: 1 byte there and back", &[]),
+        TestDef::new(
+            "net.rr-udp",
+            "UDP to the peer: 1 byte there and back",
+            &[("protocol", "udp")],
+        ),
+        TestDef::new(
+            "net.rr-loaded",
+            "TCP to the peer: 1 byte there and back, both ways full",
+            &[("load", "both")],
+        ),
+    ],
+    simulated: false,
+    on_disk: false,
+};
