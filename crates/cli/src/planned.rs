@@ -11,10 +11,11 @@ use engine::consent::Consent;
 use engine::soak::sample_length;
 use model::ground::GroundKind;
 use model::named::NamedKind;
+use model::num::{approx, round_to_u64};
 use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use report::Lang;
 use report::formats::Shown;
 use report::number::{self, counted, in_seconds};
@@ -101,7 +102,14 @@ fn written(runs: &[Run]) -> Written {
                 written.throughout = written.throughout.plus(span);
             }
             if works_on(NamedKind::Peer) {
-                written.to_peers = written.to_peers.plus(span);
+                match workload.bits_per_s(&case.params, case.id.copies) {
+                    Some(bits) => {
+                        let bytes = approx(bits) / 8.0 * span.as_secs_f64();
+                        let all = written.at_rates.0.saturating_add(round_to_u64(bytes));
+                        written.at_rates = Bytes(all);
+                    }
+                    None => written.to_peers = written.to_peers.plus(span),
+                }
             }
         }
         let made = run.plan.grounds();

@@ -56,6 +56,8 @@ pub static ALL: &[&dyn Workload] = &[
     &net::LOCAL_RR,
     &net::LOCAL_TCP,
     &net::TCP,
+    &net::UDP,
+    &net::UDP_MAX,
     &os::CONTEXT,
     &os::EXECL,
     &os::EXECL_STATIC,

@@ -2,10 +2,15 @@
 
 pub mod deadline;
 mod exchange;
+mod figures;
 pub mod iperf3;
 mod local;
 pub mod peer;
+pub mod rate;
+mod talk;
 mod tcp;
+mod udp;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};
 pub(crate) use tcp::TCP;
+pub(crate) use udp::{UDP, UDP_MAX};

@@ -122,7 +122,7 @@ pub(crate) fn peer_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
 /// that goes away before it says what it wants.
 pub fn reach(path: &Path, permits: &Permits) -> Result<(), WorkError> {
     let peer = Peer::permitted(path, permits)?;
-    let until = Until::after(super::tcp::SAYS_WITHIN);
+    let until = Until::after(super::talk::SAYS_WITHIN);
     let opened = Control::open(&peer, until);
     let told = |why: Trouble| why.told(&peer, "begin a test with");
     opened.map_err(told).map(Control::leave)

@@ -111,7 +111,7 @@ impl Flows {
 }
 
 /// Bytes that do not compress.
-fn random(seed: u64, size: usize) -> Arc<[u8]> {
+pub(in crate::net) fn random(seed: u64, size: usize) -> Arc<[u8]> {
     let mut rng = Rng::stream(seed, 5201);
     let words = (0..size.div_ceil(8)).flat_map(|_| rng.next().to_le_bytes());
     words.take(size).collect()

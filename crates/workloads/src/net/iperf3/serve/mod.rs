@@ -14,14 +14,11 @@ mod flows;
 mod journal;
 mod line;
 mod order;
-mod pace;
 mod report;
 mod streams;
-mod tally;
 mod test;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use door::Door;
 pub use journal::Write;
