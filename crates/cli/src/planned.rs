@@ -11,11 +11,12 @@ use engine::consent::Consent;
 use engine::soak::sample_length;
 use model::ground::GroundKind;
 use model::named::NamedKind;
+use model::num::{approx, round_to_u64};
 use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
 use model::spec::MetricDef;
-use model::units::{Nanos, Unit};
+use model::units::{Bytes, Nanos, Unit};
 use report::Lang;
 use report::formats::Shown;
 use report::number::{self, counted, in_seconds};
@@ -105,7 +106,14 @@ fn written(runs: &[Run]) -> Written {
             let is_flow = |metric: &MetricDef| metric.unit == Unit::BytesPerSecond;
             let flows = workload.metrics(&case.params).into_iter().any(is_flow);
             if flows && works_on(NamedKind::is_peer) {
-                written.to_peers = written.to_peers.plus(span);
+                match workload.bits_per_s(&case.params, case.id.copies) {
+                    Some(bits) => {
+                        let bytes = approx(bits) / 8.0 * span.as_secs_f64();
+                        let all = written.at_rates.0.saturating_add(round_to_u64(bytes));
+                        written.at_rates = Bytes(all);
+                    }
+                    None => written.to_peers = written.to_peers.plus(span),
+                }
             }
         }
         let made = run.plan.grounds();

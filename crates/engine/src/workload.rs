@@ -160,6 +160,11 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
+    /// Bits per second that so many copies send to a peer, or let it send, where that is known before.
+    fn bits_per_s(&self, _params: &Params, _copies: u32) -> Option<u64> {
+        None
+    }
+
     /// What it takes from another test of the run, which is measured beside it with as many copies, whether it was
     /// asked for or not: [`Place::known`].
     fn needs(&self, _params: &Params) -> Option<Need> {

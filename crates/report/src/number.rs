@@ -84,6 +84,7 @@ const TIME: &[(f64, &str)] = &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")
 fn rate_word(quantity: &str) -> &'static str {
     match quantity {
         "iops" => "IOPS",
+        "packets_per_s" => "packets/s",
         _ => "ops/s",
     }
 }

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "std has no setsockopt")]
 
-use crate::socket::set;
+use crate::socket::{get, set};
 use crate::tcp::NAME_BYTES;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -85,10 +85,28 @@ pub fn set_service(socket: BorrowedFd<'_>, is_ipv6: bool, service: u8) -> io::Re
     set(socket, option, &libc::c_int::from(service))
 }
 
-/// Datagrams are not cut up on their way: what is too long is an error, or does not come. For IPv4 alone.
-pub fn refuse_fragments(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let option = (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
-    set(socket, option, &libc::IP_PMTUDISC_DO)
+/// Datagrams are not cut up on their way: what is too long is an error (`EMSGSIZE`), or does not come.
+pub fn refuse_fragments(socket: BorrowedFd<'_>, is_ipv6: bool) -> io::Result<()> {
+    if is_ipv6 {
+        let option = (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER);
+        set(socket, option, &libc::IPV6_PMTUDISC_DO)
+    } else {
+        let option = (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+        set(socket, option, &libc::IP_PMTUDISC_DO)
+    }
+}
+
+/// Bytes of the largest packet, with its headers of IP and above, that the kernel believes to pass on the way of this
+/// connected socket. Source: ip(7), `IP_MTU`.
+pub fn path_mtu(socket: BorrowedFd<'_>, is_ipv6: bool) -> io::Result<u32> {
+    let option = if is_ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_MTU)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_MTU)
+    };
+    let mut bytes = [0; size_of::<libc::c_int>()];
+    get(socket, option, &mut bytes)?;
+    u32::try_from(libc::c_int::from_ne_bytes(bytes)).map_err(io::Error::other)
 }
 
 /// The kernel sends no faster than so many bytes a second. Source: tc-fq(8), `SO_MAX_PACING_RATE`, of 64 bits
@@ -155,7 +173,10 @@ mod tests {
         assert!(set_congestion(one.as_fd(), "no-such-thing").is_err());
         assert!(set_congestion(one.as_fd(), "a-name-that-is-too-long").is_err());
         let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        refuse_fragments(udp.as_fd()).unwrap();
+        refuse_fragments(udp.as_fd(), false).unwrap();
+        assert!(path_mtu(udp.as_fd(), false).is_err(), "it has no way");
+        udp.connect((Ipv4Addr::LOCALHOST, 1)).unwrap();
+        assert!(path_mtu(udp.as_fd(), false).unwrap() >= 1500);
         assert!(crate::tcp::info(udp.as_fd()).is_err(), "it is no TCP");
     }
 }

@@ -58,6 +58,8 @@ pub static ALL: &[&dyn Workload] = &[
     &net::LOCAL_TCP,
     &net::RR,
     &net::TCP,
+    &net::UDP,
+    &net::UDP_MAX,
     &os::CONTEXT,
     &os::EXECL,
     &os::EXECL_STATIC,

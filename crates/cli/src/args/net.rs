@@ -4,6 +4,7 @@ use super::duration;
 use clap::{Args as ClapArgs, Subcommand};
 use model::units::Nanos;
 use std::path::PathBuf;
+use workloads::net::rate::bits_per_s;
 
 /// Options of `net`.
 #[derive(Debug, ClapArgs)]
@@ -40,7 +41,7 @@ pub(crate) struct ServeArgs {
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) span: Nanos,
     /// Bits per second in each direction, all streams together, such as 500M or 10G, of those who have no token
-    #[arg(long, value_name = "RATE", default_value = "1G", value_parser = rate)]
+    #[arg(long, value_name = "RATE", default_value = "1G", value_parser = bits_per_s)]
     pub(crate) max_rate: u64,
     /// The longest test, with what the client omits, of those who have no token
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
@@ -55,46 +56,9 @@ fn port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Bits per second, in powers of 1000 as iperf3's `-b`. Up to what 53 bits hold.
-fn rate(text: &str) -> Result<u64, String> {
-    const MOST: f64 = 1e15;
-    let wrong = || "expected bits per second such as 800k, 500M or 10G".to_owned();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
-    let scale = match unit {
-        "" => 1.0,
-        "k" | "K" => 1e3,
-        "m" | "M" => 1e6,
-        "g" | "G" => 1e9,
-        "t" | "T" => 1e12,
-        _ => return Err(wrong()),
-    };
-    let bits = number.parse::<f64>().map_err(|_| wrong())? * scale;
-    if (1.0..=MOST).contains(&bits) {
-        Ok(model::num::round_to_u64(bits))
-    } else {
-        Err(wrong())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_in_powers_of_1000() {
-        let check = |text: &str, expected: Option<u64>| {
-            assert_eq!(rate(text).ok(), expected, "{text}");
-        };
-        check("1G", Some(1_000_000_000));
-        check("2.5g", Some(2_500_000_000));
-        check("800k", Some(800_000));
-        check("64", Some(64));
-        check("1T", Some(1_000_000_000_000));
-        for wrong in ["", "0", "G", "-1", "1Gbit", "1 G", "1e9", "2000T", "1.2.3M"] {
-            check(wrong, None);
-        }
-    }
 
     #[test]
     fn ports_are_those_that_anybody_may_have() {

@@ -38,6 +38,7 @@ mod net_local;
 mod net_serve;
 mod net_serve_faults;
 mod net_token;
+mod net_udp;
 mod offers;
 mod open_loop;
 mod owned;

@@ -34,7 +34,7 @@ impl Server {
         server
     }
 
-    fn peer(&self) -> String {
+    pub(crate) fn peer(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 }
@@ -54,7 +54,7 @@ fn is_heard(port: u16) -> bool {
 }
 
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn is_installed(test: &str) -> bool {
+pub(crate) fn is_installed(test: &str) -> bool {
     let said = program("iperf3").arg("--version").output();
     let is_there = said.is_ok_and(|said| said.status.success());
     if !is_there {
@@ -63,12 +63,12 @@ fn is_installed(test: &str) -> bool {
     is_there
 }
 
-fn kept(bed: &Bed) -> Run {
+pub(crate) fn kept(bed: &Bed) -> Run {
     let kept = bed.run(&["export", "latest"]).code(0).out;
     store::export::read(&kept).unwrap()
 }
 
-fn all_measured(run: &Run) -> impl Iterator<Item = (&str, u32, &Measured)> {
+pub(crate) fn all_measured(run: &Run) -> impl Iterator<Item = (&str, u32, &Measured)> {
     run.rounds.iter().map(|round| match &round.outcome {
         Outcome::Done(measured) => (round.case.test.as_str(), round.case.copies, measured),
         Outcome::Failed(failure) => panic!("{}: {failure}", round.case),
@@ -85,7 +85,17 @@ fn figures_beside_a_real_server_fit_each_other() {
     };
     let bed = Bed::new();
     let peer = server.peer();
-    let args = ["run", "net", "--passes", "1", "--peer", &peer];
+    let args = [
+        "run",
+        "net.tcp",
+        "net.tcp-down",
+        "--copies",
+        "1,4",
+        "--passes",
+        "1",
+        "--peer",
+        &peer,
+    ];
     let done = bed.run(&[&args[..], &SHORT].concat()).code(0);
     says(
         &done,
@@ -280,7 +290,11 @@ fn what_is_typed_wrongly_is_told_before_anybody_is_asked() {
     );
     let plan = [
         "run",
-        "net",
+        "net.tcp",
+        "net.tcp-down",
+        "net.udp",
+        "--copies",
+        "1,4",
         "--peer",
         "db.example",
         "--passes",
@@ -292,13 +306,13 @@ fn what_is_typed_wrongly_is_told_before_anybody_is_asked() {
         &done,
         &[
             "peer `db.example:5201`",
-            "network: as much as it takes for 16 s",
+            "network: 0.19 GB at the rates that are asked for, and as much as it takes for 16 s",
             "2.0 GB at 1 Gbit/s",
         ],
     );
 }
 
-mod root {
+pub(crate) mod root {
     use super::*;
 
     /// Two machines of one cable: the server is in a network of its own, at 10.77.0.2 and `fe80::2`.
@@ -316,7 +330,7 @@ mod root {
         n=0; until (exec 3<>/dev/tcp/10.77.0.2/5201) 2>/dev/null; do n=$((n+1)); [ $n -lt 100 ]; sleep 0.1; \
         done\n";
 
-    fn between(bed: &Bed, meanwhile: &str, args: &[&str]) -> crate::bed::Done {
+    pub(crate) fn between(bed: &Bed, meanwhile: &str, args: &[&str]) -> crate::bed::Done {
         let script = format!("{TWO}{meanwhile}\"$@\"");
         bed.behind(&["unshare", "-n", "bash", "-ec", &script, "bash"], args)
     }
@@ -332,9 +346,10 @@ mod root {
             let args = [
                 "run", "net", "--copies", "2", "--passes", "1", "--peer", peer,
             ];
-            between(&bed, "", &[&args[..], &SHORT].concat()).code(0);
+            let few = ["--set", "net.udp-max*.loss_max=50%"];
+            between(&bed, "", &[&args[..], &SHORT, &few].concat()).code(0);
             let run = kept(&bed);
-            assert_eq!(all_measured(&run).count(), 2);
+            assert_eq!(all_measured(&run).count(), 6);
         }
     }
 

@@ -56,6 +56,8 @@ pub struct Written {
     pub throughout: Nanos,
     /// How long data goes to peers or comes from them, as fast as it can.
     pub to_peers: Nanos,
+    /// What goes over networks at rates that were asked for.
+    pub at_rates: Bytes,
 }
 
 /// The plan in words: cases, rounds, time. The sides of a duel have the same cases.
@@ -70,7 +72,7 @@ pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     }
     blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
     blocks.extend(written(view.writes).map(Block::Line));
-    blocks.extend(sent(view.writes.to_peers).map(Block::Line));
+    blocks.extend(sent(view.writes).map(Block::Line));
     let grounds = view.runs.iter();
     let grounds = grounds.flat_map(|run| grounds::planned(&run.plan));
     blocks.extend(grounds.map(Block::Line));
@@ -199,15 +201,21 @@ fn written(writes: Written) -> Option<String> {
 const GB_PER_S: f64 = 0.125;
 
 /// What goes over networks: nobody knows how fast they are, and some are paid for by what was sent.
-fn sent(time: Nanos) -> Option<String> {
-    (time > Nanos::ZERO).then(|| {
+fn sent(writes: Written) -> Option<String> {
+    let (time, bytes) = (writes.to_peers, writes.at_rates);
+    let known = (bytes > Bytes(0)).then(|| {
+        let gigabytes = approx(bytes.0) / 1e9;
+        format!("{gigabytes:.2} GB at the rates that are asked for")
+    });
+    let unknown = (time > Nanos::ZERO).then(|| {
         let gigabytes = time.as_secs_f64() * GB_PER_S;
         format!(
-            "network: as much as it takes for {}, which is not bounded and may be paid for: {gigabytes:.1} GB at 1 \
-             Gbit/s",
+            "as much as it takes for {}, which is not bounded and may be paid for: {gigabytes:.1} GB at 1 Gbit/s",
             span(time)
         )
-    })
+    });
+    let parts: Vec<String> = known.into_iter().chain(unknown).collect();
+    (!parts.is_empty()).then(|| format!("network: {}", parts.join(", and ")))
 }
 
 /// What is left out, what is to be known, and what all of it takes.
@@ -285,10 +293,22 @@ mod tests {
 
     #[test]
     fn what_goes_over_networks_is_told_as_what_it_would_be_at_a_known_rate() {
-        assert_eq!(sent(Nanos::ZERO), None);
-        let told = sent(Nanos::from_secs(16)).unwrap();
+        let sent = |seconds, bytes| {
+            sent(Written {
+                to_peers: Nanos::from_secs(seconds),
+                at_rates: Bytes(bytes),
+                ..Written::default()
+            })
+        };
+        assert_eq!(sent(0, 0), None);
+        let told = sent(16, 0).unwrap();
         assert!(told.starts_with("network: as much as it takes for 16 s, which is not bounded"));
         assert!(told.ends_with(": 2.0 GB at 1 Gbit/s"), "{told}");
+        let known = "network: 0.19 GB at the rates that are asked for";
+        assert_eq!(sent(0, 187_500_000).as_deref(), Some(known));
+        let both = sent(16, 187_500_000).unwrap();
+        let begins = format!("{known}, and as much as it takes for 16 s");
+        assert!(both.starts_with(&begins), "{both}");
     }
 
     #[test]

@@ -3,15 +3,20 @@
 mod block;
 pub mod deadline;
 mod exchange;
+mod figures;
 pub mod iperf3;
 mod local;
 pub mod own;
 pub mod peer;
+pub mod rate;
 mod route;
 mod rr;
 mod shaper;
+mod talk;
 mod tcp;
+mod udp;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};
 pub(crate) use rr::{CONNECT, RR};
 pub(crate) use tcp::TCP;
+pub(crate) use udp::{UDP, UDP_MAX};

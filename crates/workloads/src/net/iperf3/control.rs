@@ -2,6 +2,7 @@
 //!
 //! Whoever asks says until when. What a server says that was not to come ends the test, with its words.
 
+use super::error_numbers::TOTAL_RATE;
 use super::wire_error::{Part, WireError};
 use super::{Cookie, Parameters, Results, ServerError, State};
 use crate::connect::{NotConnected, connect};
@@ -12,7 +13,7 @@ use crate::net::own::{Answer, Request, Token};
 use crate::net::peer::Peer;
 use engine::workload::WorkError;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 use sys::until::Until;
 
@@ -122,6 +123,15 @@ impl Control {
         Ok(stream)
     }
 
+    /// A socket of UDP for a stream, between the addresses that the control connection has: it hears nobody else.
+    pub(crate) fn socket(&self) -> io::Result<UdpSocket> {
+        let mut here = self.stream.local_addr()?;
+        here.set_port(0);
+        let socket = UdpSocket::bind(here)?;
+        socket.connect(self.at)?;
+        Ok(socket)
+    }
+
     /// Waits until the server has all streams. Data flows from then on.
     pub(crate) fn begin(&self, until: Until) -> Result<(), Trouble> {
         self.expect(State::TestStart, until)?;
@@ -193,6 +203,11 @@ impl Control {
 }
 
 impl Trouble {
+    /// Whether a lower rate may be served.
+    pub(crate) fn is_rate(&self) -> bool {
+        matches!(self, Self::Told(error) if error.number == TOTAL_RATE)
+    }
+
     /// In words, as the failure of a round: what was done, with whom, and what helps.
     pub(crate) fn told(&self, peer: &Peer, doing: &str) -> WorkError {
         let port = peer.port();

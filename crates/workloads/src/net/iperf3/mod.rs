@@ -7,16 +7,20 @@
 pub(crate) mod control;
 pub mod cookie;
 pub mod datagram;
+pub(crate) mod datagrams;
 pub mod error_numbers;
 pub mod frame;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod number;
+pub(crate) mod pace;
 pub mod parameters;
 pub mod results;
 pub mod serve;
 pub mod state;
+pub(crate) mod tally;
 pub mod wire_error;
+pub(crate) mod words;
 
 pub use cookie::Cookie;
 pub use datagram::Datagram;

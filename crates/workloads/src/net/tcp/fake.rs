@@ -17,15 +17,15 @@ use sys::tree::Tree;
 use tempfile::TempDir;
 
 /// A client on its way through a test.
-pub(super) struct Talk {
-    pub(super) control: TcpStream,
-    pub(super) streams: Vec<TcpStream>,
-    pub(super) asked: Parameters,
+pub(in crate::net) struct Talk {
+    pub(in crate::net) control: TcpStream,
+    pub(in crate::net) streams: Vec<TcpStream>,
+    pub(in crate::net) asked: Parameters,
 }
 
 impl Talk {
     /// Takes a client in, with its cookie.
-    pub(super) fn accept(listener: &TcpListener) -> Self {
+    pub(in crate::net) fn accept(listener: &TcpListener) -> Self {
         let (mut control, _) = listener.accept().unwrap();
         Cookie::read(&mut control).unwrap();
         Self {
@@ -35,18 +35,18 @@ impl Talk {
         }
     }
 
-    pub(super) fn say(&mut self, bytes: &[u8]) {
+    pub(in crate::net) fn say(&mut self, bytes: &[u8]) {
         self.control.write_all(bytes).unwrap();
     }
 
-    pub(super) fn states(&mut self, states: &[State]) {
+    pub(in crate::net) fn states(&mut self, states: &[State]) {
         for state in states {
             state.write(&mut self.control).unwrap();
         }
     }
 
     /// Hears what is wanted.
-    pub(super) fn agreed(mut self) -> Self {
+    pub(in crate::net) fn agreed(mut self) -> Self {
         self.states(&[State::ParamExchange]);
         self.asked = Parameters::read(&mut self.control).unwrap();
         self.asked.check().unwrap();
@@ -54,7 +54,7 @@ impl Talk {
     }
 
     /// Takes all streams in; data flows from now on.
-    pub(super) fn begun(listener: &TcpListener) -> Self {
+    pub(in crate::net) fn begun(listener: &TcpListener) -> Self {
         let mut talk = Self::accept(listener).agreed();
         talk.states(&[State::CreateStreams]);
         for _ in 0..talk.asked.all_streams() {
@@ -67,7 +67,7 @@ impl Talk {
     }
 
     /// Sends or receives until the client says that the test is over; bytes of each stream after `omit`, and seconds.
-    pub(super) fn flown(&mut self) -> (Vec<u64>, f64) {
+    pub(in crate::net) fn flown(&mut self) -> (Vec<u64>, f64) {
         let begun = monotonic();
         let omit = u64::try_from(self.asked.omit).unwrap() * 1_000_000_000;
         let mut began = None;
@@ -109,7 +109,7 @@ impl Talk {
     }
 
     /// What a server has counted.
-    pub(super) fn counted(&self, bytes: &[u64], seconds: f64) -> Results {
+    pub(in crate::net) fn counted(&self, bytes: &[u64], seconds: f64) -> Results {
         let stream = |(place, bytes): (u32, &u64)| StreamResults {
             id: stream_id(place),
             bytes: i64::try_from(*bytes).unwrap(),
@@ -130,13 +130,13 @@ impl Talk {
     }
 
     /// Asks for results, which the client gives.
-    pub(super) fn results(&mut self) -> Results {
+    pub(in crate::net) fn results(&mut self) -> Results {
         self.states(&[State::ExchangeResults]);
         Results::read(&mut self.control).unwrap()
     }
 
     /// Gives these, and sees the client go.
-    pub(super) fn done(mut self, results: &Results) {
+    pub(in crate::net) fn done(mut self, results: &Results) {
         results.write(&mut self.control).unwrap();
         self.states(&[State::DisplayResults]);
         assert_eq!(State::read(&mut self.control).unwrap(), State::IperfDone);
@@ -144,7 +144,7 @@ impl Talk {
 }
 
 /// Does something with a server that follows `script`.
-pub(super) fn beside<T>(
+pub(in crate::net) fn beside<T>(
     script: impl FnOnce(&TcpListener) + Send,
     client: impl FnOnce(&Peer) -> T,
 ) -> T {
@@ -160,7 +160,7 @@ pub(super) fn beside<T>(
 }
 
 /// Leave to speak to this peer.
-pub(super) fn permits(peer: &Peer) -> Permits {
+pub(in crate::net) fn permits(peer: &Peer) -> Permits {
     let stand_in = peer.stand_in(false);
     let touch = Touch {
         path: stand_in.path,
@@ -173,7 +173,7 @@ pub(super) fn permits(peer: &Peer) -> Permits {
 }
 
 /// Where a round of so many flows is done; its parts are short, and a server is told whole seconds.
-pub(super) fn place_of(peer: &Peer, flows: u32) -> (TempDir, Place) {
+pub(in crate::net) fn place_of(peer: &Peer, flows: u32) -> (TempDir, Place) {
     let (root, place) = place();
     let place = Place {
         copies: flows,
@@ -187,22 +187,32 @@ pub(super) fn place_of(peer: &Peer, flows: u32) -> (TempDir, Place) {
 }
 
 /// How long data flows.
-pub(super) const MEASURE_MS: u64 = 400;
+pub(in crate::net) const MEASURE_MS: u64 = 400;
 
-pub(super) fn set(direction: &str) -> Params {
+pub(in crate::net) fn set(direction: &str) -> Params {
     params(&TCP, &[("direction", direction)])
 }
 
 /// A round in this direction.
-pub(super) fn round(peer: &Peer, direction: &str, flows: u32) -> Result<Finish, WorkError> {
+pub(in crate::net) fn round(peer: &Peer, direction: &str, flows: u32) -> Result<Finish, WorkError> {
+    round_of(&TCP, &set(direction), peer, flows)
+}
+
+/// A round of a workload.
+pub(in crate::net) fn round_of(
+    workload: &dyn Workload,
+    params: &Params,
+    peer: &Peer,
+    flows: u32,
+) -> Result<Finish, WorkError> {
     let (_root, place) = place_of(peer, flows);
-    let mut body = TCP.prepare(&set(direction), &place)?;
+    let mut body = workload.prepare(params, &place)?;
     work(body.as_mut())?;
     body.finish()
 }
 
 /// Batches until the time is over.
-pub(super) fn work(body: &mut dyn Body) -> Result<(), WorkError> {
+pub(in crate::net) fn work(body: &mut dyn Body) -> Result<(), WorkError> {
     let until = monotonic() + MEASURE_MS * 1_000_000;
     while monotonic() < until {
         body.batch(5, &mut Recorder::off())?;

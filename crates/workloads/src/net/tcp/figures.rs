@@ -1,45 +1,16 @@
 //! What a round comes to: from our kernel's counters, and from what the server says.
 
 use super::flows::Flows;
-use super::spec::{
-    CPU, PEER_CPU, RATE, RETRANSMITS, RTT_MEAN, RTT_MIN, RWND_LIMITED, SNDBUF_LIMITED,
+use super::spec::{RATE, RETRANSMITS, RTT_MEAN, RTT_MIN, RWND_LIMITED, SNDBUF_LIMITED};
+use crate::net::figures::{
+    self, Moment, cpu, nothing_came, per_gb, seconds_of, streams_of, tell, wrong,
 };
 use crate::net::iperf3::{Results, StreamResults, stream_id};
 use crate::net::peer::Peer;
 use engine::workload::{Finish, WorkError};
 use model::num::approx;
-use sys::clock::monotonic;
-use sys::process::{Usage, usage_self};
+use sys::process::Usage;
 use sys::tcp::Info;
-
-/// Bytes for which costs are told.
-const GB: f64 = 1e9;
-
-/// The receiver's own clock agrees with ours up to this, in seconds: more is a pause of one of the machines, or a
-/// server that counts something else.
-const APART_MAX: f64 = 0.5;
-
-/// A moment, and what this process had used until then.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
-    at: u64,
-    used: Usage,
-}
-
-impl Moment {
-    pub(super) fn now() -> Self {
-        Self {
-            at: monotonic(),
-            used: usage_self(),
-        }
-    }
-
-    /// Seconds, and nanoseconds of CPU in user and system mode, since an earlier one.
-    fn since(self, earlier: Self) -> (f64, Usage) {
-        let seconds = approx(self.at.saturating_sub(earlier.at)) / 1e9;
-        (seconds, self.used.since(earlier.used))
-    }
-}
 
 /// What was seen at an end of the measured part.
 #[derive(Debug)]
@@ -135,9 +106,7 @@ impl Course {
 
 /// What the server is told of our side.
 pub(super) fn ours(course: &Course, flows: &Flows, up: bool) -> Results {
-    let (seconds, used) = course.ended.instant.since(course.started);
     let (measured, _) = course.measured();
-    let percent = |ns: u64| Some(approx(ns) / 1e9 / seconds.max(f64::MIN_POSITIVE) * 100.0);
     let again = course.retransmits().filter(|_| up);
     let stream = |(place, bytes): (u32, u64)| StreamResults {
         id: stream_id(place),
@@ -153,18 +122,15 @@ pub(super) fn ours(course: &Course, flows: &Flows, up: bool) -> Results {
         end_time: Some(measured),
         ..StreamResults::default()
     };
+    let streams = (0..).zip(course.bytes()).map(stream).collect();
     Results {
-        cpu_util_total: percent(used.user + used.system),
-        cpu_util_user: percent(used.user),
-        cpu_util_system: percent(used.system),
         sender_has_retransmits: match (up, &again) {
             (false, _) => -1,
             (true, None) => 0,
             (true, Some(_)) => 1,
         },
         congestion_used: flows.congestion(),
-        streams: (0..).zip(course.bytes()).map(stream).collect(),
-        server_output_text: None,
+        ..figures::ours(course.started, course.ended.instant, streams)
     }
 }
 
@@ -193,19 +159,11 @@ pub(super) fn all(
         approx(bytes) / seconds.max(f64::MIN_POSITIVE)
     };
     if bytes == 0 || rate <= 0.0 {
-        return Err(WorkError::Failed(format!(
-            "measure with `{peer}`: no byte has arrived in the measured part"
-        )));
+        return Err(nothing_came(peer, "byte"));
     }
-    let mut tell = |quantity: &str, value: Result<f64, &str>| match value {
-        Ok(value) => drop(finish.reported.insert(quantity.to_owned(), value)),
-        Err(why) => drop(finish.missing.insert(quantity.to_owned(), why.to_owned())),
-    };
-    let per_gb = |amount: f64| amount * GB / approx(bytes);
-    tell(CPU, Ok(per_gb(approx(used.user + used.system))));
-    let share = theirs.cpu_util_total.filter(|share| *share > 0.0);
-    let share = share.ok_or("the server does not say what it used");
-    tell(PEER_CPU, share.map(|share| share / 100.0 * 1e9 * GB / rate));
+    cpu(&mut finish, (bytes, used), theirs, rate);
+    let mut tell = |quantity: &str, value| tell(&mut finish, quantity, value);
+    let per_gb = |amount: f64| per_gb(amount, bytes);
     let again = if up {
         of_ours(course).ok_or("the kernel does not tell")
     } else {
@@ -229,23 +187,6 @@ pub(super) fn all(
     Ok(finish)
 }
 
-/// The server's results of our streams, in their order.
-fn streams_of<'a>(
-    theirs: &'a Results,
-    flows: usize,
-    peer: &Peer,
-) -> Result<Vec<&'a StreamResults>, WorkError> {
-    let flows = u32::try_from(flows).unwrap_or(u32::MAX);
-    let own = (0..flows).map(stream_id).map(|id| {
-        theirs.stream(id).ok_or_else(|| {
-            WorkError::Wrong(format!(
-                "end the test with `{peer}`: its results lack stream {id}"
-            ))
-        })
-    });
-    own.collect()
-}
-
 /// Bytes per second that the server received.
 fn received(
     streams: &[&StreamResults],
@@ -253,29 +194,17 @@ fn received(
     sent: u64,
     peer: &Peer,
 ) -> Result<f64, WorkError> {
-    let wrong = |what: String| {
-        Err(WorkError::Wrong(format!(
-            "end the test with `{peer}`: {what}"
-        )))
-    };
     let came: u64 = streams
         .iter()
         .map(|stream| stream.bytes.cast_unsigned())
         .fold(0, u64::saturating_add);
     if came > sent {
-        return wrong(format!(
-            "it says that it received {came} bytes, and {sent} were sent"
-        ));
+        let what = format!("it says that it received {came} bytes, and {sent} were sent");
+        return Err(wrong(peer, what));
     }
     let mut rate = 0.0;
     for stream in streams {
-        let own = stream.seconds().unwrap_or(seconds);
-        if (own - seconds).abs() > APART_MAX + 0.1 * seconds {
-            return wrong(format!(
-                "it says that it received for {own:.1} s, and data flowed for {seconds:.1} s"
-            ));
-        }
-        rate += approx(stream.bytes.cast_unsigned()) / own;
+        rate += approx(stream.bytes.cast_unsigned()) / seconds_of(stream, seconds, peer)?;
     }
     Ok(rate)
 }

@@ -41,11 +41,29 @@ const SECOND: u64 = 1_000_000_000;
 const FLOWS_MAX: u32 = 128;
 
 /// What a case without a peer is told.
-const NEEDS: &str = "it works with another machine, where `kurabe net serve` or an iperf3 server listens and which \
+pub(super) const NEEDS: &str = "it works with another machine, where `kurabe net serve` or an iperf3 server listens and which \
                      `--peer HOST` names";
 
-fn is_up(params: &Params) -> bool {
+pub(super) fn is_up(params: &Params) -> bool {
     params.text("direction") == "up"
+}
+
+/// The peer that a case works with.
+pub(super) fn peer_at(place: &Place) -> Result<Other, WorkError> {
+    let peer = peer_of(place.stand_in.as_ref());
+    let peer = peer.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?;
+    Other::permitted(&peer.path, &place.permits)
+}
+
+/// Bounds of the times of a round.
+pub(super) fn check_times(time: Nanos, omit: Nanos) -> Result<(), BadValue> {
+    if !(TIME_MIN..=TIME_MAX).contains(&time) {
+        return Err(BadValue::new("time", "from 1s to 1h"));
+    }
+    if omit > OMIT_MAX || !omit.0.is_multiple_of(SECOND) {
+        return Err(BadValue::new("omit", "whole seconds, up to 60s"));
+    }
+    Ok(())
 }
 
 impl Workload for Tcp {
@@ -67,13 +85,7 @@ impl Workload for Tcp {
     }
 
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
-        if !(TIME_MIN..=TIME_MAX).contains(&params.duration("time")) {
-            return Err(BadValue::new("time", "from 1s to 1h"));
-        }
-        let omit = params.duration("omit");
-        if omit > OMIT_MAX || !omit.0.is_multiple_of(SECOND) {
-            return Err(BadValue::new("omit", "whole seconds, up to 60s"));
-        }
+        check_times(params.duration("time"), params.duration("omit"))?;
         if !(1 << 10..=1 << 20).contains(&params.size("size").0) {
             return Err(BadValue::new("size", "from 1k to 1M"));
         }
@@ -129,14 +141,11 @@ impl Workload for Tcp {
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.check_params(params)?;
-        let peer = peer_of(place.stand_in.as_ref());
-        let peer = peer.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?;
-        let other = Other::permitted(&peer.path, &place.permits)?;
-        Ok(Box::new(Round::begin(other, params, place)?))
+        Ok(Box::new(Round::begin(peer_at(place)?, params, place)?))
     }
 }
 
 #[cfg(test)]
-mod fake;
+pub(super) mod fake;
 #[cfg(test)]
 mod tests;

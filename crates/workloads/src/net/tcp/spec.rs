@@ -1,15 +1,13 @@
 //! What `net.tcp` declares.
 
+use crate::net::figures::{CPU, PEER_CPU, less, time};
 use model::spec::{
-    Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec,
-    TestDef, Time,
+    Amount, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef, Time,
 };
 use model::units::Unit;
 
 pub(super) const RATE: &str = "bytes_per_s";
 pub(super) const RETRANSMITS: &str = "retransmits_per_gb";
-pub(super) const CPU: &str = "cpu_ns_per_gb";
-pub(super) const PEER_CPU: &str = "peer_cpu_ns_per_gb";
 pub(super) const RTT_MEAN: &str = "rtt_ns_mean";
 pub(super) const RTT_MIN: &str = "rtt_ns_min";
 pub(super) const RWND_LIMITED: &str = "rwnd_limited_share";
@@ -17,23 +15,6 @@ pub(super) const SNDBUF_LIMITED: &str = "sndbuf_limited_share";
 
 /// What only a sender's kernel knows.
 pub(super) const OF_SENDERS: [&str; 3] = [RTT_MEAN, RWND_LIMITED, SNDBUF_LIMITED];
-
-/// A figure of which less is better.
-const fn less(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
-    MetricDef {
-        quantity,
-        unit,
-        better: Better::Lower,
-        class: MetricClass::LatencyExtreme,
-        how: How::Reported(Fold::Mean),
-        role: Role::Plain,
-        doc,
-    }
-}
-
-const fn time(quantity: &'static str, class: MetricClass, doc: &'static str) -> MetricDef {
-    MetricDef::time(quantity, class, How::Reported(Fold::Mean), doc)
-}
 
 pub(super) static SPEC: Spec = Spec {
     name: "net.tcp",
@@ -90,18 +71,8 @@ pub(super) static SPEC: Spec = Spec {
             "Segments that the sender sent again in the measured part, on all flows, for 1,000,000,000 bytes: `up` \
              from our kernel (tcpi_total_retrans), `down` as the server says.",
         ),
-        time(
-            CPU,
-            MetricClass::System,
-            "CPU time, user and system, of this program for 1,000,000,000 bytes that it sent or received. What the \
-             kernel does outside of it, as in ksoftirqd, is not in it.",
-        ),
-        time(
-            PEER_CPU,
-            MetricClass::System,
-            "The same of the server, from what it says of itself: its share of a CPU over the whole test, over the \
-             rate that was received.",
-        ),
+        CPU,
+        PEER_CPU,
         time(
             RTT_MEAN,
             MetricClass::LatencyTypical,

@@ -1,10 +1,9 @@
 //! Rounds against servers that follow scripts: what they come to, and whatever goes wrong.
 
 use super::fake::{Talk, beside, place_of, round, set};
-use super::spec::{
-    CPU, OF_SENDERS, PEER_CPU, RATE, RETRANSMITS, RTT_MEAN, RTT_MIN, RWND_LIMITED, SNDBUF_LIMITED,
-};
+use super::spec::{OF_SENDERS, RATE, RETRANSMITS, RTT_MEAN, RTT_MIN, RWND_LIMITED, SNDBUF_LIMITED};
 use super::{NEEDS, TCP};
+use crate::net::figures::{CPU, PEER_CPU};
 use crate::net::iperf3::{Results, State};
 use crate::net::peer::{Peer, reach};
 use engine::recorder::Recorder;
@@ -52,9 +51,9 @@ fn what_is_sent_is_judged_by_what_the_server_received() {
         is_whole(&finish, "up");
         let of = |quantity: &str| finish.reported[quantity];
         assert!(of(RATE) > 1e6, "{finish:?}");
-        assert!(of(CPU) > 0.0 && of(RTT_MEAN) > 0.0 && of(RTT_MIN) <= of(RTT_MEAN));
+        assert!(of(CPU.quantity) > 0.0 && of(RTT_MEAN) > 0.0 && of(RTT_MIN) <= of(RTT_MEAN));
         // Half a CPU.
-        assert!((of(PEER_CPU) * of(RATE) / 1e9 / 0.5e9 - 1.0).abs() < 1e-9);
+        assert!((of(PEER_CPU.quantity) * of(RATE) / 1e9 / 0.5e9 - 1.0).abs() < 1e-9);
         let shares = of(RWND_LIMITED) + of(SNDBUF_LIMITED);
         assert!((0.0..=1.001).contains(&shares), "{finish:?}");
         assert!(of(RETRANSMITS) >= 0.0);
@@ -85,7 +84,7 @@ fn what_is_received_is_counted_here() {
         let finish = beside(server(as_it_is), |peer| round(peer, "down", flows)).unwrap();
         is_whole(&finish, "down");
         assert!(!finish.reported.contains_key(RATE), "work over wall time");
-        assert!(finish.reported[CPU] > 0.0 && finish.reported[PEER_CPU] > 0.0);
+        assert!(finish.reported[CPU.quantity] > 0.0 && finish.reported[PEER_CPU.quantity] > 0.0);
         assert!(finish.reported[RETRANSMITS] > 0.0, "three of each stream");
         let metrics = TCP.metrics(&set("down"));
         assert!(
@@ -115,7 +114,7 @@ fn a_server_before_3_2_says_no_time_and_one_before_3_14_wraps() {
     let finish = beside(old, |peer| round(peer, "up", 1)).unwrap();
     assert!(finish.reported[RATE] > 1e6);
     assert!(
-        finish.missing[PEER_CPU].contains("does not say"),
+        finish.missing[PEER_CPU.quantity].contains("does not say"),
         "{finish:?}"
     );
     let notes = finish.notes.join("; ");

@@ -4,13 +4,14 @@
 //! a receiver to whom nothing is sent, see the end as soon as those at work do. What comes after the end was told is
 //! not counted. Loops allocate nothing.
 
-use super::super::datagram::{Datagram, HELLO, REPLY, Width};
+use super::super::datagram::Width;
+use super::super::datagrams::{self, Sending};
+use super::super::pace::{Pace, rest};
+use super::super::tally::Tally;
 use super::line::LOOK;
 use super::order::{Direction, Order};
-use super::pace::{Pace, rest};
-use super::tally::Tally;
 use crate::net::exchange::is_nothing_yet;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -24,9 +25,6 @@ const READ_BYTES: usize = 128 << 10;
 /// A read takes no more than passes in so many parts of a second at the rate that is allowed, so that a slow flow is
 /// slow and not one of bursts.
 const READS_PER_S: u64 = 20;
-
-/// No datagram has more.
-const DATAGRAM_BYTES: usize = 64 << 10;
 
 /// What carries a stream.
 #[derive(Debug)]
@@ -156,15 +154,22 @@ impl Flow {
                 self.send(stream, member, &mut flowed)
             }
             (Carrier::Udp(socket, width), Direction::Up) => {
-                let mut buffer = vec![0; DATAGRAM_BYTES];
+                let mut buffer = vec![0; datagrams::ROOM];
                 member.wait();
-                self.receive_datagrams(socket, *width, &mut buffer, member, &mut flowed.tally)
+                datagrams::receive(socket, *width, &mut buffer, member, &mut flowed.tally, true)
             }
             (Carrier::Udp(socket, width), Direction::Down) => {
                 let mut datagram = self.payload[..self.length].to_vec();
                 member.wait();
                 sys::clock::sleep_exactly();
-                self.send_datagrams(socket, *width, &mut datagram, member, &mut flowed.tally)
+                let sending = Sending {
+                    socket,
+                    width: *width,
+                    pace: &self.pace,
+                    burst: self.burst,
+                };
+                let is_over = || self.is_over();
+                sending.send(&mut datagram, member, is_over, &mut flowed.tally, None)
             }
         };
         flowed.error = done.err();
@@ -254,90 +259,10 @@ impl Flow {
         done
     }
 
-    fn receive_datagrams(
-        &self,
-        socket: &UdpSocket,
-        width: Width,
-        buffer: &mut [u8],
-        member: &Member,
-        tally: &mut Tally,
-    ) -> io::Result<()> {
-        let mut omits = self.counted_from == SECOND_PART;
-        while !member.stopped() {
-            let got = match socket.recv(buffer) {
-                Ok(got) => got,
-                Err(error) if is_nothing_yet(&error) => continue,
-                // A client that has closed its socket says no more.
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
-                Err(error) => return Err(error),
-            };
-            let now = monotonic();
-            if member.stopped() {
-                break;
-            }
-            if omits && self.counts(member) {
-                tally.omit();
-                omits = false;
-            }
-            match Datagram::read(&buffer[..got], width) {
-                Some(datagram) => tally.saw(datagram, width, got, now),
-                // Its answer was lost; it is no data.
-                None if got == HELLO.len() => drop(socket.send(&REPLY)),
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn send_datagrams(
-        &self,
-        socket: &UdpSocket,
-        width: Width,
-        datagram: &mut [u8],
-        member: &Member,
-        tally: &mut Tally,
-    ) -> io::Result<()> {
-        let mut omits = self.counted_from == SECOND_PART;
-        while !member.stopped() && !self.is_over() {
-            let mut sent = 0;
-            for _ in 0..self.burst {
-                if omits && self.counts(member) {
-                    tally.omit();
-                    omits = false;
-                }
-                let now = monotonic() / 1000;
-                let header = Datagram {
-                    seconds: u32::try_from(now / 1_000_000).unwrap_or(0),
-                    microseconds: u32::try_from(now % 1_000_000).unwrap_or(0),
-                    count: tally.packets + 1,
-                };
-                header.write(datagram, width);
-                match socket.send(datagram) {
-                    Ok(bytes) => {
-                        tally.packets += 1;
-                        tally.bytes += bytes as u64;
-                    }
-                    // The socket's buffer is full, or the queue of the card: it is tried again in its time.
-                    Err(error) if is_nothing_yet(&error) || is_full(&error) => {}
-                    Err(error) => return Err(error),
-                }
-                sent += datagram.len();
-            }
-            rest(self.pace.after(sent, monotonic()), member);
-        }
-        Ok(())
-    }
-
     /// Whether the client should have ended the test by now.
     fn is_over(&self) -> bool {
         monotonic() >= self.send_until.load(Ordering::Relaxed)
     }
-}
-
-/// Source: udp(7), `ENOBUFS`.
-fn is_full(error: &io::Error) -> bool {
-    const ENOBUFS: i32 = 105;
-    error.raw_os_error() == Some(ENOBUFS)
 }
 
 fn retransmitted(stream: &TcpStream) -> Option<u64> {

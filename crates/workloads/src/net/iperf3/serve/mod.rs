@@ -18,14 +18,11 @@ mod journal;
 mod line;
 mod order;
 mod own;
-mod pace;
 mod report;
 mod streams;
-mod tally;
 mod test;
 #[cfg(test)]
 pub(in crate::net) mod tests;
-mod words;
 
 pub use door::Door;
 pub use journal::Write;

@@ -3,7 +3,7 @@
 use super::super::datagram::Width;
 use super::super::error_numbers::{BLOCK_SIZE, DURATION, DURATION_MAX, STREAMS, TOTAL_RATE};
 use super::super::parameters::{BLOCK_DEFAULT, Parameters};
-use super::words::{Bits, Span};
+use super::super::words::{Bits, Span};
 use std::fmt;
 use std::time::Duration;
 

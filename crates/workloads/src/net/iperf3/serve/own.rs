@@ -3,6 +3,7 @@
 
 use super::super::Cookie;
 use super::super::cookie::COOKIE_BYTES;
+use super::super::words::Span;
 use super::Serving;
 use super::desk::Seat;
 use super::ending::Ending;
@@ -10,7 +11,6 @@ use super::line::{LOOK, Line};
 use super::order::Limits;
 use super::streams::{STRAY_MAX, listening, plain};
 use super::test::{self, Client};
-use super::words::Span;
 use crate::net::exchange::{Link, answer, is_nothing_yet};
 use crate::net::own::hello::Hello;
 use crate::net::own::proof::TAKEN;

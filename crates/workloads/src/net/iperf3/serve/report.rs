@@ -1,10 +1,10 @@
 //! What came of a test: as iperf3's results, as a text for its client, and as a line.
 
 use super::super::stream_id;
+use super::super::words::{Bits, Bytes};
 use super::super::{Results, StreamResults};
 use super::flows::{Carrier, Flowed};
 use super::order::{Direction, Order};
-use super::words::{Bits, Bytes};
 use model::num::{approx, round_to_u64};
 use std::fmt::Write as _;
 use std::os::fd::AsFd;
@@ -104,12 +104,8 @@ impl Tested {
 }
 
 /// Datagrams that were lost and all of them, without those of the beginning that is not counted.
-fn counted(flowed: &Flowed) -> (u64, u64) {
-    let tally = &flowed.tally;
-    (
-        tally.lost.saturating_sub(tally.omitted_lost),
-        tally.packets.saturating_sub(tally.omitted_packets),
-    )
+const fn counted(flowed: &Flowed) -> (u64, u64) {
+    (flowed.tally.counted_lost(), flowed.tally.counted())
 }
 
 /// The congestion control of the first connection of TCP.

@@ -181,7 +181,7 @@ pub(super) fn tune(carrier: &Carrier, asked: &Parameters) -> Vec<String> {
         }
         Carrier::Udp(..) => {
             if asked.dont_fragment > 0 && !is_ipv6 {
-                tried("send whole", sys::tuning::refuse_fragments(socket));
+                tried("send whole", sys::tuning::refuse_fragments(socket, false));
             }
         }
     }

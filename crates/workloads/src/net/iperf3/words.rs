@@ -5,13 +5,13 @@ use std::fmt;
 use std::time::Duration;
 
 /// Bits per second.
-pub(super) struct Bits(pub(super) u64);
+pub(crate) struct Bits(pub(crate) u64);
 
 /// Bytes.
-pub(super) struct Bytes(pub(super) u64);
+pub(crate) struct Bytes(pub(crate) u64);
 
 /// A time; seconds without a fraction where it has none.
-pub(super) struct Span(pub(super) Duration);
+pub(crate) struct Span(pub(crate) Duration);
 
 /// Prefixes from the largest to none.
 const SCALES: [(f64, &str); 5] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];

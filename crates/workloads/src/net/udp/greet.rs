@@ -1,0 +1,90 @@
+//! The sockets of a test's streams: each says a word to the server until it is answered.
+
+use crate::net::exchange::is_nothing_yet;
+use crate::net::iperf3::control::Control;
+use crate::net::iperf3::datagram::HELLO;
+use crate::net::peer::{Peer, SAYS_WITHIN};
+use crate::net::talk::Talk;
+use engine::workload::WorkError;
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::until::Until;
+
+/// A word without an answer is said again: by itself, iperf3 loses the test with it.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Nobody listens yet, says the other machine: a server opens a new socket for each stream.
+const REFUSED_AGAIN_NS: u64 = 50_000_000;
+
+/// Sockets for so many streams, one after the other: both ends must see the same order.
+pub(super) fn sockets(talk: &Talk, flows: u32) -> Result<Vec<UdpSocket>, WorkError> {
+    let all = (0..flows).map(|_| socket(talk));
+    all.collect()
+}
+
+fn socket(talk: &Talk) -> Result<UdpSocket, WorkError> {
+    let control = talk.control()?;
+    let failed = |error| WorkError::failed("make a socket for", talk.peer(), error);
+    let socket = control.socket().map_err(failed)?;
+    let is_ipv6 = socket.local_addr().map_err(failed)?.is_ipv6();
+    sys::tuning::refuse_fragments(socket.as_fd(), is_ipv6).map_err(failed)?;
+    match greet(&socket, Until::after(SAYS_WITHIN)) {
+        Ok(()) => Ok(socket),
+        Err(error) => Err(not_greeted(&error, &socket, control, talk.peer())),
+    }
+}
+
+/// Says the first word until the server's socket is heard.
+fn greet(socket: &UdpSocket, until: Until) -> io::Result<()> {
+    let mut refused = None;
+    while let Some(left) = until.left() {
+        match socket.send(&HELLO) {
+            // What an earlier one met with.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+            other => drop(other?),
+        }
+        socket.set_read_timeout(Some(left.min(AGAIN)))?;
+        // Data may overtake the answer: it says the same.
+        match socket.recv(&mut [0; 64]) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                refused = Some(error);
+                sys::clock::sleep(REFUSED_AGAIN_NS);
+            }
+            Err(error) if is_nothing_yet(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| ErrorKind::TimedOut.into()))
+}
+
+/// UDP is blocked, as far as that is known by whom.
+fn not_greeted(error: &io::Error, socket: &UdpSocket, control: &Control, peer: &Peer) -> WorkError {
+    let port = peer.port();
+    let seconds = SAYS_WITHIN.as_secs();
+    let said = match error.kind() {
+        ErrorKind::TimedOut if control.says_within(Duration::ZERO).unwrap_or(false) => {
+            let here = socket.local_addr().map_or(0, |here| here.port());
+            format!(
+                "UDP is blocked: the server heard us, and no answer came from UDP port {port} there in {seconds} s; \
+                 TCP passes\nhint: a packet filter here or on the way drops what comes from UDP port {port} there (to \
+                 UDP port {here} here, another one each time)"
+            )
+        }
+        ErrorKind::TimedOut => format!(
+            "UDP is blocked: no answer came from UDP port {port} there in {seconds} s; TCP passes\nhint: a packet \
+             filter there or on the way drops what goes to UDP port {port} there, or what comes back from it; open it \
+             for UDP as well as for TCP"
+        ),
+        ErrorKind::ConnectionRefused => format!(
+            "UDP is blocked: UDP port {port} there is refused ({error}); TCP passes\nhint: a packet filter there \
+             refuses it, or another machine answers TCP"
+        ),
+        ErrorKind::PermissionDenied => format!(
+            "UDP is blocked: {error}\nhint: a packet filter of this machine refuses what goes to UDP port {port} there"
+        ),
+        _ => error.to_string(),
+    };
+    WorkError::Failed(format!("begin a test with `{peer}`: {said}"))
+}

@@ -1,0 +1,87 @@
+//! A round of `net.udp`: one test at the rate that was asked for.
+
+use super::figures::ON_ITS_WAY;
+use super::spec::{DOUBLED, JITTER, LOST, PACKETS, RATE, REORDERED, SENT};
+use super::test::{Order, Test};
+use crate::net::figures::{Moment, cpu, tell};
+use crate::net::peer::Other;
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError};
+use model::latency::LATE;
+use model::num::{approx, count};
+use std::time::Duration;
+
+/// A test at work; gone once it is over.
+pub(super) struct Round {
+    test: Option<Test>,
+    order: Order,
+}
+
+impl Round {
+    /// Agrees with the server; data flows at the first batch.
+    pub(super) fn begin(other: Other, order: Order, place: &Place) -> Result<Self, WorkError> {
+        let started = Moment::now();
+        let talk = Test::agree(other, order, place)?;
+        Ok(Self {
+            test: Some(Test::begin(started, talk, order, place)?),
+            order,
+        })
+    }
+}
+
+fn is_over() -> WorkError {
+    WorkError::Failed("measure with a test that is over".to_owned())
+}
+
+impl Body for Round {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        let test = self.test.as_mut().ok_or_else(is_over)?;
+        test.look(Duration::from_millis(ops))?;
+        Ok(ops)
+    }
+
+    fn work(&self) -> Option<f64> {
+        Some(approx(self.test.as_ref().map_or(0, Test::bytes)))
+    }
+
+    fn measured_part_begins(&mut self) {
+        if let Some(test) = &mut self.test {
+            test.measured_part_begins();
+        }
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let test = self.test.take().ok_or_else(is_over)?;
+        let outcome = test.end()?;
+        let mut finish = Finish::default();
+        cpu(&mut finish, outcome.here, &outcome.theirs, outcome.rate);
+        let mut tell = |quantity: &str, value| tell(&mut finish, quantity, value);
+        tell(RATE, Ok(outcome.rate));
+        tell(PACKETS, Ok(outcome.rate / count(self.order.size)));
+        tell(LOST, Ok(outcome.lost_share));
+        tell(JITTER, outcome.jitter_ns.ok_or("the server does not tell"));
+        tell(SENT, Ok(outcome.sent));
+        if let Some((late, doubled)) = outcome.order {
+            tell(REORDERED, Ok(late));
+            tell(DOUBLED, Ok(doubled));
+        }
+        if self.order.up {
+            finish.latencies.insert(LATE.to_owned(), outcome.late);
+        }
+        let mut note = |is: bool, text: &str| {
+            if is {
+                finish.notes.push(text.to_owned());
+            }
+        };
+        note(
+            outcome.with_omitted,
+            "the server (before 3.14) counts what was lost in `omit` with the rest",
+        );
+        note(
+            outcome.unseen > ON_ITS_WAY,
+            "of the last half second of a test, or more, nothing had arrived at its end: it was on its way, or lost, \
+             and is not in `lost_share`",
+        );
+        Ok(finish)
+    }
+}

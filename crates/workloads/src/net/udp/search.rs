@@ -1,0 +1,218 @@
+//! The search for the highest rate at which next to nothing is lost: one test after the other.
+
+use super::figures::{ON_ITS_WAY, Outcome};
+use super::spec::{ABOVE, LOST, PACKETS, RATE};
+use super::test::{Order, Test};
+use crate::bracket::Bracket;
+use crate::net::figures::{CPU, Moment, PEER_CPU, cpu, tell};
+use crate::net::peer::Other;
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError};
+use model::num::{approx, count};
+use model::units::Nanos;
+use std::time::Duration;
+use sys::clock::monotonic;
+
+/// Rates are whole numbers of so many bits per second, of all flows.
+const STEP: u64 = 100_000;
+/// Where it begins, and the most that it tries, in steps: 100 Mbit/s and 10 Tbit/s.
+const FIRST: u32 = 1_000;
+const MOST: u32 = 100_000_000;
+/// Rates that are closer than this are one: 5 %, a margin of throughput.
+const APART: f64 = 0.05;
+/// So much of a rate arrives where it holds: what is lost is less, and the rest is for the ends of a test.
+const ARRIVES: f64 = 0.98;
+/// How long a look at a test takes at most.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Why a rate did not hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Why {
+    /// So much was lost.
+    Lost(f64),
+    /// The sender did not send so fast.
+    Sender,
+    /// It arrived late, or not at all.
+    Late,
+    /// The server does not allow it.
+    Refused,
+}
+
+/// A search under way.
+pub(super) struct Search {
+    other: Other,
+    /// At any rate.
+    order: Order,
+    place: Place,
+    loss_max: f64,
+    rates: Bracket,
+    /// At the highest rate that held.
+    held: Option<Outcome>,
+    /// At the lowest one that did not.
+    above: Option<Why>,
+}
+
+impl Search {
+    /// Tries each rate for `time`.
+    pub(super) fn new(
+        other: Other,
+        order: Order,
+        (time, loss_max): (Nanos, f64),
+        place: &Place,
+    ) -> Self {
+        Self {
+            other,
+            order,
+            place: Place {
+                warmup: Nanos::ZERO,
+                measure: time,
+                ..place.clone()
+            },
+            loss_max,
+            rates: Bracket::new(FIRST, (1, MOST), APART),
+            held: None,
+            above: None,
+        }
+    }
+
+    /// Tries a rate.
+    fn step(&mut self) -> Result<(), WorkError> {
+        let all = u64::from(self.rates.at()) * STEP;
+        let order = Order {
+            bits_per_s: (all / u64::from(self.place.copies.max(1))).max(1),
+            ..self.order
+        };
+        let tried = self.tried(order)?;
+        let holds = match tried {
+            Ok(outcome) => {
+                let asked = approx(order.bits_per_s) / 8.0 * f64::from(self.place.copies);
+                match judged(&outcome, asked, self.loss_max) {
+                    None => {
+                        self.held = Some(outcome);
+                        true
+                    }
+                    Some(why) => {
+                        self.above = Some(why);
+                        false
+                    }
+                }
+            }
+            Err(why) => {
+                self.above = Some(why);
+                false
+            }
+        };
+        self.rates.judged(holds);
+        Ok(())
+    }
+
+    /// A test at this rate: what it came to, or why there is none.
+    fn tried(&self, order: Order) -> Result<Result<Outcome, Why>, WorkError> {
+        let started = Moment::now();
+        let talk = match Test::agree(self.other.clone(), order, &self.place) {
+            Err(refused) if refused.is_rate() => return Ok(Err(Why::Refused)),
+            other => other?,
+        };
+        let mut test = Test::begin(started, talk, order, &self.place)?;
+        let end = monotonic().saturating_add(self.place.measure.0);
+        while monotonic() < end {
+            let left = Duration::from_nanos(end.saturating_sub(monotonic()));
+            test.look(LOOK.min(left))?;
+        }
+        test.end().map(Ok)
+    }
+}
+
+/// Why it does not hold, where it does not.
+fn judged(outcome: &Outcome, asked: f64, loss_max: f64) -> Option<Why> {
+    if outcome.lost_share >= loss_max {
+        return Some(Why::Lost(outcome.lost_share));
+    }
+    if outcome.sent < ARRIVES * asked {
+        return Some(Why::Sender);
+    }
+    (outcome.rate < ARRIVES * asked || outcome.unseen > ON_ITS_WAY).then_some(Why::Late)
+}
+
+impl Body for Search {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        for done in 0..ops {
+            if self.rates.is_over() {
+                return Ok(done);
+            }
+            self.step()?;
+        }
+        Ok(ops)
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let mut finish = Finish::default();
+        let sender = if self.order.up { "here" } else { "at the peer" };
+        let why = match self.above {
+            None => "no rate that was tried did not hold".to_owned(),
+            Some(Why::Lost(_)) => "above the rate that held, datagrams were lost".to_owned(),
+            Some(Why::Sender) => format!(
+                "above the rate that held, the sender {sender} was the limit: a system call for each datagram, or a \
+                 full queue of its own"
+            ),
+            Some(Why::Late) => {
+                "above the rate that held, datagrams came late or not at all".to_owned()
+            }
+            Some(Why::Refused) => "above the rate that held, the server allows none".to_owned(),
+        };
+        let above = self
+            .rates
+            .bad()
+            .map(|steps| approx(u64::from(steps) * STEP) / 8.0);
+        tell(&mut finish, ABOVE, above.ok_or(&why));
+        let Some(held) = &self.held else {
+            let none = match self.above {
+                Some(Why::Lost(share)) => format!("{:.2} % are lost at 100 kbit/s", share * 100.0),
+                Some(Why::Refused) => "the server does not allow 100 kbit/s".to_owned(),
+                _ => "100 kbit/s do not hold".to_owned(),
+            };
+            for quantity in [RATE, PACKETS, LOST, CPU.quantity, PEER_CPU.quantity] {
+                tell(&mut finish, quantity, Err(&none));
+            }
+            return Ok(finish);
+        };
+        tell(&mut finish, RATE, Ok(held.rate));
+        tell(&mut finish, PACKETS, Ok(held.rate / count(self.order.size)));
+        tell(&mut finish, LOST, Ok(held.lost_share));
+        cpu(&mut finish, held.here, &held.theirs, held.rate);
+        finish.notes.push(why);
+        Ok(finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::recorder::Latencies;
+
+    #[test]
+    fn a_rate_holds_where_next_to_nothing_is_lost_and_nearly_all_arrives() {
+        let check = |(sent, rate, lost_share, unseen): (f64, f64, f64, f64), expected| {
+            let outcome = Outcome {
+                rate,
+                sent,
+                lost_share,
+                order: None,
+                jitter_ns: None,
+                late: Latencies::default(),
+                unseen,
+                with_omitted: false,
+                here: (1, sys::process::Usage::default()),
+                theirs: crate::net::iperf3::Results::default(),
+            };
+            assert_eq!(judged(&outcome, 100.0, 0.001), expected);
+        };
+        check((100.0, 100.0, 0.0009, 0.01), None);
+        check((99.0, 98.5, 0.0, 0.4), None);
+        check((100.0, 99.0, 0.001, 0.0), Some(Why::Lost(0.001)));
+        // A sender that lags has lost nothing.
+        check((97.0, 97.0, 0.0, 0.0), Some(Why::Sender));
+        check((100.0, 95.0, 0.0, 0.05), Some(Why::Late));
+        check((100.0, 99.0, 0.0, 0.6), Some(Why::Late));
+    }
+}

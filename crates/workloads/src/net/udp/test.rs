@@ -1,0 +1,211 @@
+//! A test of iperf3's protocol by UDP, from its first word to what it came to.
+
+use super::figures::{self, Outcome};
+use super::flows::{Flowed, Flows};
+use super::greet::sockets;
+use crate::net::figures::Moment;
+use crate::net::iperf3::Parameters;
+use crate::net::iperf3::words::Bits;
+use crate::net::peer::{Other, SAYS_WITHIN};
+use crate::net::talk::{Refused, Talk, Way, asked};
+use crate::net::tcp::is_up;
+use engine::workload::{Place, WorkError};
+use model::params::Params;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::clock::monotonic;
+use sys::until::Until;
+
+/// What is to flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order {
+    pub(super) up: bool,
+    /// Bytes of a datagram.
+    pub(super) size: usize,
+    /// Of each flow.
+    pub(super) bits_per_s: u64,
+}
+
+impl Order {
+    /// Of these parameters, at this rate.
+    pub(super) fn of(params: &Params, bits_per_s: u64) -> Self {
+        Self {
+            up: is_up(params),
+            size: usize::try_from(params.size("size").0).unwrap_or(usize::MAX),
+            bits_per_s,
+        }
+    }
+}
+
+/// A test at work.
+#[derive(Debug)]
+pub(super) struct Test {
+    talk: Talk,
+    order: Order,
+    /// Whether the server leaves out a beginning.
+    omits: bool,
+    flows: Flows,
+    /// Before the first word to the server, and when the part began that counts.
+    started: Moment,
+    began: Moment,
+    has_begun: bool,
+}
+
+impl Test {
+    /// Agrees with the server on a test.
+    pub(super) fn agree(other: Other, order: Order, place: &Place) -> Result<Talk, Refused> {
+        let asked = Parameters {
+            udp: true,
+            bandwidth: i64::try_from(order.bits_per_s).unwrap_or(i64::MAX),
+            udp_counters_64bit: 1,
+            dont_fragment: 1,
+            ..asked(place, order.size as u64, order.up)
+        };
+        let way = Way {
+            up: order.up,
+            by: "UDP",
+        };
+        Talk::begin(other, way, &asked)
+    }
+
+    /// Has all streams; data flows from [`Self::look`] on.
+    pub(super) fn begin(
+        started: Moment,
+        talk: Talk,
+        order: Order,
+        place: &Place,
+    ) -> Result<Self, WorkError> {
+        let sockets = sockets(&talk, place.copies)?;
+        let by = (order.up, order.bits_per_s);
+        let flows = Flows::start(sockets, by, order.size, place.seed)?;
+        // A server that sends begins with its word, and a socket's buffer is full in a moment.
+        if !order.up {
+            flows.go();
+        }
+        talk.has_streams(Until::after(SAYS_WITHIN))?;
+        Ok(Self {
+            talk,
+            order,
+            omits: place.warmup.0 > 0,
+            flows,
+            started,
+            began: started,
+            has_begun: false,
+        })
+    }
+
+    /// Waits so long, and looks whether data flows.
+    pub(super) fn look(&mut self, at_most: Duration) -> Result<(), WorkError> {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.talk.flows_from(monotonic());
+            self.began = Moment::now();
+            if self.order.up {
+                self.flows.go();
+            } else {
+                self.flows.forget();
+            }
+        }
+        self.talk.wait(at_most)?;
+        if self.flows.anybody_ended() {
+            return Err(self.ended());
+        }
+        self.talk.look(self.flows.bytes(), monotonic())
+    }
+
+    /// What counts begins now.
+    pub(super) fn measured_part_begins(&mut self) {
+        self.began = Moment::now();
+        self.flows.forget();
+    }
+
+    /// Bytes that were sent or received here so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.flows.bytes()
+    }
+
+    /// Why a flow ended by itself.
+    #[cold]
+    fn ended(&mut self) -> WorkError {
+        let flowed = self.flows.end();
+        self.why(&flowed)
+    }
+
+    fn why(&self, flowed: &[Flowed]) -> WorkError {
+        let error = flowed.iter().find_map(|flow| flow.error.as_ref());
+        self.talk.ended(|| match error {
+            Some(error) => self.lost(error),
+            None => self.talk.failed("a thread ended by itself"),
+        })
+    }
+
+    fn lost(&self, error: &io::Error) -> WorkError {
+        /// Source: ip(7), `EMSGSIZE`.
+        const TOO_LONG: i32 = 90;
+        let port = self.talk.peer().port();
+        if error.raw_os_error() == Some(TOO_LONG) {
+            return self.too_long(error);
+        }
+        let hint = match error.kind() {
+            ErrorKind::PermissionDenied => {
+                format!(
+                    "a packet filter of this machine refuses what goes to UDP port {port} there"
+                )
+            }
+            ErrorKind::ConnectionRefused => format!(
+                "nobody has UDP port {port} there any more, or a packet filter there refuses it now"
+            ),
+            _ => return self.talk.lost(error),
+        };
+        self.talk.failed(&format!("{error}\nhint: {hint}"))
+    }
+
+    fn too_long(&self, error: &io::Error) -> WorkError {
+        let size = self.order.size;
+        let longest = self.flows.first().and_then(|socket| {
+            let is_ipv6 = socket.local_addr().ok()?.is_ipv6();
+            // With the header of UDP.
+            let headers = if is_ipv6 { 48 } else { 28 };
+            let mtu = sys::tuning::path_mtu(socket.as_fd(), is_ipv6).ok()?;
+            mtu.checked_sub(headers)
+        });
+        let hint = match longest {
+            Some(longest) => {
+                format!("the way takes {longest} bytes: `--set 'net.udp*.size={longest}'`")
+            }
+            None => "a smaller one: `--set 'net.udp*.size=1200'`".to_owned(),
+        };
+        let what = format!("datagrams of {size} bytes are too long for the way ({error})");
+        self.talk.failed(&format!("{what}\nhint: {hint}"))
+    }
+
+    /// Ends the test: what it came to.
+    pub(super) fn end(mut self) -> Result<Outcome, WorkError> {
+        if self.flows.anybody_ended() {
+            return Err(self.ended());
+        }
+        self.flows.stop();
+        let ended = Moment::now();
+        let flowed = self.flows.end();
+        if flowed.iter().any(|flow| flow.error.is_some()) {
+            return Err(self.why(&flowed));
+        }
+        let span = figures::Span {
+            started: self.started,
+            began: self.began,
+            ended,
+            omits: self.omits,
+        };
+        let ours = figures::ours(&span, &flowed, self.order.up);
+        let theirs = self.talk.end(&ours, || {})?;
+        figures::outcome(&span, &flowed, theirs, &self.order, self.talk.peer())
+    }
+}
+
+impl std::fmt::Display for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (size, rate) = (self.size, Bits(self.bits_per_s));
+        write!(f, "datagrams of {size} bytes at {rate} a flow")
+    }
+}
