@@ -10,14 +10,14 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 /// A server on loopback.
-struct Server {
-    child: Child,
-    port: u16,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
 }
 
 impl Server {
     /// Starts one; `None`, with a word, where none is installed.
-    fn start(test: &str) -> Option<Self> {
+    pub(crate) fn start(test: &str) -> Option<Self> {
         is_installed(test).then(|| Self::at(free_port()))
     }
 

@@ -165,6 +165,7 @@ pub(super) fn ours(course: &Course, flows: &Flows, up: bool) -> Results {
         congestion_used: flows.congestion(),
         streams: (0..).zip(course.bytes()).map(stream).collect(),
         server_output_text: None,
+        server_output_json: None,
     }
 }
 

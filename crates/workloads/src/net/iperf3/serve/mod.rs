@@ -14,7 +14,7 @@ mod flows;
 mod journal;
 mod line;
 mod order;
-mod pace;
+pub(in crate::net) mod pace;
 mod report;
 mod streams;
 mod tally;

@@ -13,7 +13,7 @@ const LOOK_NS: u64 = 50_000_000;
 
 /// A schedule in instants and not in pauses: what one sleep takes too long the next one takes less.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(in crate::net) struct Pace {
     bits_per_s: u64,
     /// The zero of its clock, in nanoseconds.
     zero: u64,
@@ -23,7 +23,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// So many bits a second, at least one, of which none was saved up before now.
-    pub(super) fn new(bits_per_s: u64) -> Self {
+    pub(in crate::net) fn new(bits_per_s: u64) -> Self {
         Self {
             bits_per_s: bits_per_s.max(1),
             zero: monotonic(),
@@ -39,7 +39,7 @@ impl Pace {
 
     /// So many bytes went at `now`: the instant from which more may go, on the same clock.
     #[inline]
-    pub(super) fn after(&self, bytes: usize, now: u64) -> u64 {
+    pub(in crate::net) fn after(&self, bytes: usize, now: u64) -> u64 {
         let cost = bytes as u128 * 8_000_000_000_000 / u128::from(self.bits_per_s);
         let cost = u64::try_from(cost).unwrap_or(u64::MAX);
         let now_ps = now.saturating_sub(self.zero).saturating_mul(1000);
@@ -53,7 +53,7 @@ impl Pace {
 }
 
 /// Waits for that instant; less where the test is over before.
-pub(super) fn rest(until: u64, member: &Member) {
+pub(in crate::net) fn rest(until: u64, member: &Member) {
     loop {
         let now = monotonic();
         if now >= until || member.stopped() {
