@@ -106,6 +106,9 @@ pub(crate) enum Command {
     Fio(FioArgs),
     /// Run the parameter files of vdbench, and keep the run
     Vdbench(VdbenchArgs),
+    /// Be a client of iperf3: its arguments, and its lines or its JSON
+    #[command(disable_help_flag = true)]
+    Iperf3(Iperf3Args),
     /// Be the other end of a measurement of the network
     Net(NetArgs),
     /// Call a kept run by a name, or by none, or say what was rented for it
@@ -312,6 +315,18 @@ pub(crate) struct SoakArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FioArgs {
     /// What would stand behind `fio`, and options of kurabe; `kurabe fio --help` explains them
+    #[arg(
+        value_name = "ARGUMENT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<String>,
+}
+
+/// Options of `iperf3`: its own, which are read elsewhere.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Iperf3Args {
+    /// What would stand behind `iperf3`; `kurabe iperf3 --help` explains it
     #[arg(
         value_name = "ARGUMENT",
         trailing_var_arg = true,

@@ -9,6 +9,8 @@ pub(crate) enum Exit {
     Ok,
     /// A gate failed (`--fail-if`).
     GateFailed,
+    /// Whatever went wrong in `kurabe iperf3`, which has iperf3's codes.
+    AsIperf3,
     /// The command line or its input is wrong.
     Usage,
     /// This machine cannot do it.
@@ -23,7 +25,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Ok => 0,
-            Exit::GateFailed => 1,
+            Exit::GateFailed | Exit::AsIperf3 => 1,
             Exit::Usage => 2,
             Exit::Unsupported => 3,
             Exit::Incomplete => 4,

@@ -45,12 +45,12 @@ pub fn command() -> clap::Command {
     args::help::with_help(Args::command())
 }
 
-/// The words that were typed. The help of `fio` is that of its own language, however it is asked for.
+/// The words that were typed. The help of `fio` and `iperf3` is that of their own languages, however it is asked for.
 fn typed() -> Vec<std::ffi::OsString> {
     let words: Vec<_> = std::env::args_os().collect();
     match words.as_slice() {
-        [program, help, fio] if help == "help" && fio == "fio" => {
-            vec![program.clone(), "fio".into(), "--help".into()]
+        [program, help, other] if help == "help" && (other == "fio" || other == "iperf3") => {
+            vec![program.clone(), other.clone(), "--help".into()]
         }
         _ => words,
     }
@@ -123,6 +123,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Soak(args) => cmd::soak::run(context, &args),
         Command::Fio(args) => cmd::fio::run(context, &args),
         Command::Vdbench(args) => cmd::vdbench::run(context, &args),
+        Command::Iperf3(args) => cmd::iperf3::run(&args),
         Command::Net(args) => cmd::net::run(&args),
         Command::Label(args) => cmd::label::run(context, &args),
         Command::Rm(args) => cmd::rm::run(context, &args),

@@ -17,7 +17,7 @@ pub mod figures;
 pub mod fio;
 #[cfg(test)]
 mod fuzzing;
-mod iperf3;
+pub mod iperf3;
 mod mbw;
 mod pgbench;
 pub mod printable;

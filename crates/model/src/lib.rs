@@ -19,6 +19,7 @@ pub mod estimate;
 pub mod facts;
 pub mod figure;
 pub mod fileset;
+pub mod flows;
 pub mod ground;
 pub mod headline;
 pub mod host;

@@ -30,6 +30,7 @@ pub mod random;
 pub mod ready;
 pub mod signal;
 pub mod socket;
+pub mod stream;
 pub mod tcp;
 pub mod trace;
 pub mod tree;

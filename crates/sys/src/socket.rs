@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "std has no setsockopt")]
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Seconds without a word after which the kernel asks the other end. Translators of clouds forget after 240 s (Azure's)
 /// or 350 s (AWS's).
@@ -83,6 +84,69 @@ pub(crate) fn get(
         return Err(io::Error::last_os_error());
     }
     Ok(usize::try_from(length).unwrap_or(0).min(bytes.len()))
+}
+
+/// An address as C has it.
+pub(crate) enum Name {
+    /// IPv4.
+    V4(libc::sockaddr_in),
+    /// IPv6.
+    V6(libc::sockaddr_in6),
+}
+
+impl Name {
+    /// Of this address.
+    pub(crate) fn of(at: SocketAddr) -> io::Result<Self> {
+        let family = libc::sa_family_t::try_from(family(at)).map_err(io::Error::other)?;
+        Ok(match at {
+            SocketAddr::V4(at) => Self::V4(libc::sockaddr_in {
+                sin_family: family,
+                sin_port: at.port().to_be(),
+                sin_addr: libc::in_addr {
+                    s_addr: u32::from_ne_bytes(at.ip().octets()),
+                },
+                sin_zero: [0; 8],
+            }),
+            SocketAddr::V6(at) => Self::V6(libc::sockaddr_in6 {
+                sin6_family: family,
+                sin6_port: at.port().to_be(),
+                sin6_flowinfo: at.flowinfo(),
+                sin6_addr: libc::in6_addr {
+                    s6_addr: at.ip().octets(),
+                },
+                sin6_scope_id: at.scope_id(),
+            }),
+        })
+    }
+
+    /// Where it is, and for how many bytes it is valid to read.
+    pub(crate) fn raw(&self) -> io::Result<(*const libc::sockaddr, libc::socklen_t)> {
+        let (name, bytes) = match self {
+            Self::V4(name) => ((&raw const *name).cast(), size_of_val(name)),
+            Self::V6(name) => ((&raw const *name).cast(), size_of_val(name)),
+        };
+        let length = libc::socklen_t::try_from(bytes).map_err(io::Error::other)?;
+        Ok((name, length))
+    }
+}
+
+fn family(at: SocketAddr) -> libc::c_int {
+    if at.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    }
+}
+
+/// A new socket of this kind for addresses of this family.
+pub(crate) fn opened(at: SocketAddr, kind: libc::c_int) -> io::Result<OwnedFd> {
+    // SAFETY: takes plain integers.
+    let made = unsafe { libc::socket(family(at), kind | libc::SOCK_CLOEXEC, 0) };
+    if made < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it was just opened, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(made) })
 }
 
 #[cfg(test)]

@@ -19,11 +19,8 @@ pub(crate) const NAME_BYTES: usize = 16;
 /// A connection at one moment. Source: `struct tcp_info` of linux/tcp.h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// Bytes of the largest packet that the way there takes, as far as it is known: of the interface, or what a machine
-    /// on the way has said.
-    pub path_mtu: u32,
-    /// Bytes of a full segment, with TCP's header: the other end may take no longer ones.
-    pub segment: u32,
+    /// Bytes of TCP's header in a segment with data.
+    pub header: u32,
     /// The smoothed round-trip time, in microseconds.
     pub rtt_us: u32,
     /// How much it varies.
@@ -34,6 +31,15 @@ pub struct Info {
     pub min_rtt_us: Option<u32>,
     /// Segments that were sent again, since the connection began.
     pub total_retrans: u32,
+    /// Bytes of data in a full segment: the other end may take no longer ones.
+    pub snd_mss: u32,
+    /// The congestion window, in segments.
+    pub snd_cwnd: u32,
+    /// Bytes of the largest packet that the way there takes, as far as it is known: of the interface, or what a machine
+    /// on the way has said.
+    pub pmtu: u32,
+    /// The window that the other end offers, in bytes; since 5.4.
+    pub snd_wnd: Option<u32>,
     /// Time with something to send or to be acknowledged, in microseconds; since 4.10.
     pub busy_us: Option<u64>,
     /// The part of it in which the receiver's window was full.
@@ -61,7 +67,19 @@ pub fn congestion(socket: BorrowedFd<'_>) -> io::Result<String> {
     Ok(String::from_utf8_lossy(name.unwrap_or_default()).into_owned())
 }
 
+/// Bytes of a segment: what is sent, or before the connection is made what was asked for.
+pub fn mss(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut bytes = [0; size_of::<u32>()];
+    get(socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), &mut bytes)?;
+    Ok(u32::from_ne_bytes(bytes))
+}
+
 impl Info {
+    /// Bytes that may be on their way.
+    pub fn window_bytes(&self) -> u64 {
+        u64::from(self.snd_cwnd) * u64::from(self.snd_mss)
+    }
+
     /// As the kernel wrote it; `None` for fewer bytes than any kernel writes.
     fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < INFO_BYTES_MIN {
@@ -70,12 +88,15 @@ impl Info {
         let half = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         let whole = |at: usize| Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         Some(Self {
-            path_mtu: half(60)?,
-            segment: half(16)?.saturating_add(header(bytes[5])),
+            header: header(bytes[5]),
             rtt_us: half(68)?,
             rttvar_us: half(72)?,
             total_retrans: half(100)?,
             bytes_acked: whole(120),
+            snd_mss: half(16)?,
+            snd_cwnd: half(80)?,
+            pmtu: half(60)?,
+            snd_wnd: half(228),
             // All bits are set where none has been seen.
             min_rtt_us: half(148).filter(|&rtt| rtt != u32::MAX),
             busy_us: whole(168),
@@ -120,6 +141,8 @@ mod tests {
             info.bytes_acked
                 .is_none_or(|acked| (1000..=1001).contains(&acked))
         );
+        assert!(info.pmtu > info.snd_mss && info.window_bytes() >= u64::from(info.snd_mss));
+        assert_eq!(info.snd_mss, mss(ours.as_fd()).unwrap());
         assert!(!congestion(ours.as_fd()).unwrap().is_empty());
         let file = std::fs::File::open("/").unwrap();
         assert!(super::info(file.as_fd()).is_err());
@@ -139,7 +162,7 @@ mod tests {
         bytes[176..184].copy_from_slice(&20_u64.to_ne_bytes());
         bytes[184..192].copy_from_slice(&10_u64.to_ne_bytes());
         let all = Info::of(&bytes).unwrap();
-        assert_eq!((all.path_mtu, all.segment), (1500, 1480));
+        assert_eq!((all.pmtu, all.snd_mss, all.header), (1500, 1448, 32));
         assert_eq!((all.rtt_us, all.total_retrans), (250, 3));
         assert_eq!(all.bytes_acked, Some(70));
         assert_eq!((all.busy_us, all.rwnd_limited_us), (Some(50), Some(20)));
@@ -148,7 +171,13 @@ mod tests {
             (Some(10), Some(100))
         );
         // 4.6 to 4.9, 2.6.24.
+        bytes[228..232].copy_from_slice(&70_000_u32.to_ne_bytes());
+        assert_eq!(
+            (all.snd_wnd, Info::of(&bytes).unwrap().snd_wnd),
+            (Some(0), Some(70_000))
+        );
         let older = Info::of(&bytes[..168]).unwrap();
+        assert_eq!(older.snd_wnd, None);
         assert_eq!((older.busy_us, older.min_rtt_us), (None, Some(100)));
         let oldest = Info::of(&bytes[..104]).unwrap();
         assert_eq!((oldest.min_rtt_us, oldest.total_retrans), (None, 3));

@@ -2,64 +2,26 @@
 
 #![expect(unsafe_code, reason = "std has no setsockopt")]
 
-use crate::socket::{get, set};
+use crate::socket::{Name, get, opened, set};
 use crate::tcp::NAME_BYTES;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// A UDP socket at an address that other sockets, which are connected by then, may have too: what comes from their
 /// peers is theirs, and the rest is this one's. All of them are made here. Source: socket(7), `SO_REUSEADDR`.
 pub fn shared_udp(at: SocketAddr) -> io::Result<UdpSocket> {
-    let family = if at.is_ipv4() {
-        libc::AF_INET
-    } else {
-        libc::AF_INET6
-    };
-    // SAFETY: takes plain integers.
-    let made = unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if made < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: it was just opened, and nobody else knows it.
-    let socket = unsafe { OwnedFd::from_raw_fd(made) };
+    let socket = opened(at, libc::SOCK_DGRAM)?;
     let one: libc::c_int = 1;
     set(socket.as_fd(), (libc::SOL_SOCKET, libc::SO_REUSEADDR), &one)?;
-    match at {
-        SocketAddr::V4(at) => {
-            let family = libc::sa_family_t::try_from(family).map_err(io::Error::other)?;
-            let name = libc::sockaddr_in {
-                sin_family: family,
-                sin_port: at.port().to_be(),
-                sin_addr: libc::in_addr {
-                    s_addr: u32::from_ne_bytes(at.ip().octets()),
-                },
-                sin_zero: [0; 8],
-            };
-            bind(socket.as_fd(), &name)?;
-        }
-        SocketAddr::V6(at) => {
-            let family = libc::sa_family_t::try_from(family).map_err(io::Error::other)?;
-            let name = libc::sockaddr_in6 {
-                sin6_family: family,
-                sin6_port: at.port().to_be(),
-                sin6_flowinfo: at.flowinfo(),
-                sin6_addr: libc::in6_addr {
-                    s6_addr: at.ip().octets(),
-                },
-                sin6_scope_id: at.scope_id(),
-            };
-            bind(socket.as_fd(), &name)?;
-        }
-    }
+    bind(socket.as_fd(), &Name::of(at)?)?;
     Ok(socket.into())
 }
 
-/// `name` is a plain address of C, of the socket's own family.
-fn bind<T: Copy>(socket: BorrowedFd<'_>, name: &T) -> io::Result<()> {
-    let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+fn bind(socket: BorrowedFd<'_>, name: &Name) -> io::Result<()> {
+    let (name, length) = name.raw()?;
     // SAFETY: `name` is valid to read for its length.
-    let done = unsafe { libc::bind(socket.as_raw_fd(), (&raw const *name).cast(), length) };
+    let done = unsafe { libc::bind(socket.as_raw_fd(), name, length) };
     if done == 0 {
         Ok(())
     } else {
@@ -73,6 +35,22 @@ pub fn set_buffers(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     set(socket, (libc::SOL_SOCKET, libc::SO_SNDBUF), &bytes)?;
     set(socket, (libc::SOL_SOCKET, libc::SO_RCVBUF), &bytes)
+}
+
+/// The buffers as the kernel has them: for what is sent, and for what is received.
+pub fn buffers(socket: BorrowedFd<'_>) -> io::Result<[u32; 2]> {
+    let of = |name| -> io::Result<u32> {
+        let mut bytes = [0; size_of::<u32>()];
+        get(socket, (libc::SOL_SOCKET, name), &mut bytes)?;
+        Ok(u32::from_ne_bytes(bytes))
+    };
+    Ok([of(libc::SO_SNDBUF)?, of(libc::SO_RCVBUF)?])
+}
+
+/// No segment of TCP has more bytes; set before the connection is made, the other end is told.
+pub fn set_mss(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    set(socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), &bytes)
 }
 
 /// The type of service of what is sent, a byte: DSCP and ECN.

@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Compare", &["compare", "rank", "offers"]),
     ("Publish", &["report"]),
     ("Keep", &["label", "rm", "export", "import", "clean"]),
-    ("Other languages", &["fio", "vdbench"]),
+    ("Other languages", &["fio", "vdbench", "iperf3"]),
     ("This program", &["completions", "licences", "help"]),
 ];
 
@@ -264,6 +264,23 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
             (
                 "kurabe vdbench -f params -o results --passes 9",
                 "with intervals, and vdbench's own files in `results`",
+            ),
+        ],
+    ),
+    (
+        "iperf3",
+        [
+            (
+                "kurabe iperf3 -c 192.0.2.7",
+                "ten seconds from here to there",
+            ),
+            (
+                "kurabe iperf3 -c 192.0.2.7 -R -P 4 -O 2 -t 20",
+                "from there to here, four streams; the first two seconds do not count",
+            ),
+            (
+                "kurabe iperf3 -c 192.0.2.7 --bidir -J > result.json",
+                "both ways, for a program",
             ),
         ],
     ),

@@ -8,6 +8,7 @@ pub(crate) mod duel;
 pub(crate) mod export;
 pub(crate) mod fio;
 pub(crate) mod import;
+pub(crate) mod iperf3;
 pub(crate) mod label;
 pub(crate) mod licences;
 pub(crate) mod list;

@@ -25,6 +25,7 @@ mod grounds;
 mod helps;
 mod imports;
 mod inherited;
+mod iperf3;
 mod known;
 mod limits;
 mod lists;

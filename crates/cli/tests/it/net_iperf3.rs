@@ -11,7 +11,7 @@ use std::process::{Child, Stdio};
 
 /// A server on loopback.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) port: u16,
 }
 

@@ -4,8 +4,13 @@
 //! printed in bits with prefixes of 1000; `MBytes/sec` of `--format` has 1024. Parallel streams count by their `[SUM]`
 //! line. The two directions of `--bidir` are two tests and never added up. An error is no result, and so is a test of
 //! which nothing arrived, whatever share of the nothing was lost.
+//!
+//! The other way round: [`arguments`] reads what is typed behind `iperf3`, and [`output`] prints a test of ours as
+//! iperf3 does.
 
+pub mod arguments;
 mod json;
+pub mod output;
 #[cfg(test)]
 mod tests;
 mod text;

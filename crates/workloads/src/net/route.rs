@@ -73,7 +73,7 @@ fn path_mtu(stream: &TcpStream) -> Option<u32> {
     } else {
         40
     };
-    Some(info.path_mtu.min(info.segment + header))
+    Some(info.pmtu.min(info.snd_mss + info.header + header))
 }
 
 fn held_back(link: &Link) -> Vec<(String, u64)> {

@@ -12,8 +12,10 @@ use crate::net::own::client::Session;
 use crate::net::own::{Answer, Request, Token};
 use crate::net::peer::Peer;
 use engine::workload::WorkError;
+use model::flows::Greeted;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::until::Until;
 
@@ -89,17 +91,21 @@ pub(crate) struct Control {
 impl Control {
     /// Connects and says who we are, by a token first where there is one; the server waits for parameters then.
     pub(crate) fn open(peer: &Peer, token: Option<&Token>, until: Until) -> Result<Self, Trouble> {
-        let refused = |error| Trouble::Connect(NotConnected::Refused(error));
-        let (stream, at) = if let Some(token) = token {
+        let stream = if let Some(token) = token {
             let session = Session::open(peer, token, until)?;
             session.say(Request::Iperf3 {}, until)?;
-            session.into_parts()
+            session.into_parts().0
         } else {
-            let stream = connect(peer.host(), peer.port(), until).map_err(Trouble::Connect)?;
-            stream.set_nodelay(true).map_err(refused)?;
-            let at = stream.peer_addr().map_err(refused)?;
-            (stream, at)
+            connect(peer.host(), peer.port(), until).map_err(Trouble::Connect)?
         };
+        Self::over(stream, until)
+    }
+
+    /// The same over a connection that is there.
+    pub(super) fn over(stream: TcpStream, until: Until) -> Result<Self, Trouble> {
+        let refused = |error| Trouble::Connect(NotConnected::Refused(error));
+        stream.set_nodelay(true).map_err(refused)?;
+        let at = stream.peer_addr().map_err(refused)?;
         let cookie = Cookie::new().map_err(refused)?;
         let control = Self { stream, cookie, at };
         cookie.write(&mut control.timed(until))?;
@@ -119,7 +125,7 @@ impl Control {
         let left = left.map_err(Trouble::Connect)?;
         let stream = TcpStream::connect_timeout(&self.at, left);
         let stream = stream.map_err(|error| Trouble::Connect(NotConnected::Refused(error)))?;
-        self.cookie.write(&mut Timed::new(&stream, until))?;
+        self.join(&stream, until)?;
         Ok(stream)
     }
 
@@ -130,6 +136,24 @@ impl Control {
         let socket = UdpSocket::bind(here)?;
         socket.connect(self.at)?;
         Ok(socket)
+    }
+
+    /// Makes a connection to [`Self::at`] a stream of this test.
+    pub(super) fn join(&self, stream: &TcpStream, until: Until) -> Result<(), Trouble> {
+        Ok(self.cookie.write(&mut Timed::new(stream, until))?)
+    }
+
+    /// Where the control connection leads.
+    pub(super) const fn at(&self) -> SocketAddr {
+        self.at
+    }
+
+    /// What is known when the server has answered.
+    pub(super) fn greeted(&self) -> io::Result<Greeted> {
+        Ok(Greeted {
+            cookie: self.cookie.text(),
+            mss: sys::tcp::mss(self.stream.as_fd())?,
+        })
     }
 
     /// Waits until the server has all streams. Data flows from then on.
@@ -155,6 +179,12 @@ impl Control {
     /// Says that the test is over.
     pub(crate) fn end(&self, until: Until) -> Result<(), Trouble> {
         Ok(State::TestEnd.write(&mut self.timed(until))?)
+    }
+
+    /// Says that we go in the middle of a test; who does not hear it has gone too.
+    pub(super) fn terminate(self, until: Until) {
+        let _ = State::ClientTerminate.write(&mut self.timed(until));
+        self.leave();
     }
 
     /// Waits until the server has heard that, and wants results.

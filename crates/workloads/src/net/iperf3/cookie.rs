@@ -25,6 +25,11 @@ impl Cookie {
         Ok(Self(bytes))
     }
 
+    /// Its characters, for whoever made it.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0[..COOKIE_BYTES - 1]).into_owned()
+    }
+
     /// Reads one.
     pub fn read(from: &mut impl Read) -> Result<Self, WireError> {
         let mut bytes = [0; COOKIE_BYTES];
@@ -58,6 +63,7 @@ mod tests {
         assert_eq!((sent.len(), sent[36]), (37, 0));
         assert!(sent[..36].iter().all(|byte| ALPHABET.contains(byte)));
         assert_eq!(Cookie::read(&mut sent.as_slice()).unwrap(), cookie);
+        assert_eq!(cookie.text().as_bytes(), &sent[..36]);
         assert_eq!(format!("{cookie:?}"), "Cookie(..)");
     }
 

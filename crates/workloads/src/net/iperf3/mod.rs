@@ -4,6 +4,7 @@
 //! them. Every stream has a connection, or a UDP socket, of its own to the same port. What comes from the other end is
 //! measured before it is kept, and waited for no longer than the deadline of whoever reads ([`super::deadline`]).
 
+pub mod client;
 pub(crate) mod control;
 pub mod cookie;
 pub mod datagram;

@@ -126,6 +126,7 @@ impl Talk {
             congestion_used: Some("vegas".to_owned()),
             streams: (0..).zip(bytes).map(stream).collect(),
             server_output_text: None,
+            server_output_json: None,
         }
     }
 

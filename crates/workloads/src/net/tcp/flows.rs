@@ -1,7 +1,9 @@
 //! The connections over which data flows: a thread for each, which writes or reads without a pause.
 
+use super::enough::Enough;
 use crate::net::block::Block;
 use crate::net::exchange::is_nothing_yet;
+use crate::net::iperf3::pace::{Pace, rest};
 use engine::workload::WorkError;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -9,6 +11,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use sys::clock::monotonic;
 use sys::loops::team::{Member, Team};
 use sys::tcp::{Info, info};
 
@@ -21,6 +24,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 struct Flow {
     stream: TcpStream,
     bytes: AtomicU64,
+}
+
+/// How data flows.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct How {
+    /// From here to the other end.
+    pub(in crate::net) up: bool,
+    /// Bytes of a write or read.
+    pub(in crate::net) size: usize,
+    /// The rate of each flow that sends; as fast as it goes where there is none.
+    pub(in crate::net) rate: Option<Rate>,
+    /// When all flows together have done enough; never where there is none.
+    pub(in crate::net) enough: Option<Arc<Enough>>,
+}
+
+/// A rate, and how evenly it is kept.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::net) struct Rate {
+    pub(in crate::net) bits_per_s: u64,
+    /// Blocks that go at once.
+    pub(in crate::net) burst: u32,
 }
 
 /// All of them.
@@ -40,6 +64,21 @@ impl Flows {
         size: usize,
         seed: u64,
     ) -> Result<Self, WorkError> {
+        let how = How {
+            up,
+            size,
+            rate: None,
+            enough: None,
+        };
+        Self::start_as(streams, &how, seed)
+    }
+
+    /// The same, within bounds.
+    pub(in crate::net) fn start_as(
+        streams: Vec<TcpStream>,
+        how: &How,
+        seed: u64,
+    ) -> Result<Self, WorkError> {
         let failed = |error: io::Error| WorkError::failed("prepare", "the streams", error);
         for stream in &streams {
             stream.set_read_timeout(Some(LOOK_EVERY)).map_err(failed)?;
@@ -50,21 +89,22 @@ impl Flows {
             bytes: AtomicU64::new(0),
         };
         let all: Arc<[Flow]> = streams.into_iter().map(flow).collect();
-        let block = Arc::new(Block::random(seed, if up { size } else { 0 }));
+        let block = Arc::new(Block::random(seed, if how.up { how.size } else { 0 }));
         let works = (0..all.len()).map(|place| {
-            let (all, block) = (Arc::clone(&all), Arc::clone(&block));
+            let (all, block, how) = (Arc::clone(&all), Arc::clone(&block), how.clone());
             move |member: &Member| {
-                let mut room = Block::zeros(if up { 0 } else { size });
+                let mut room = Block::zeros(if how.up { 0 } else { how.size });
                 member.wait();
-                if up {
-                    send(&all[place], block.bytes(), member)
+                if how.up {
+                    send(&all[place], block.bytes(), &how, member)
                 } else {
-                    receive(&all[place], room.bytes_mut(), member)
+                    receive(&all[place], room.bytes_mut(), how.enough.as_deref(), member)
                 }
             }
         });
         let team = Team::start(works.collect());
         let team = team.map_err(|error| WorkError::failed("start", "a thread", error))?;
+        let up = how.up;
         Ok(Self { all, up, team })
     }
 
@@ -113,35 +153,71 @@ impl Flows {
         self.team.anybody_ended()
     }
 
+    /// Whether all flows have ended by themselves: they have done enough, or failed.
+    pub(in crate::net) fn everybody_ended(&self) -> bool {
+        self.team.everybody_ended()
+    }
+
     /// Ends all of them; the first error that one had before.
     pub(in crate::net) fn end(&mut self) -> io::Result<()> {
         self.team.end().into_iter().collect()
     }
 }
 
-fn send(flow: &Flow, block: &[u8], member: &Member) -> io::Result<()> {
+fn send(flow: &Flow, block: &[u8], how: &How, member: &Member) -> io::Result<()> {
     let mut stream = &flow.stream;
-    let mut sent = 0;
+    let pace = how
+        .rate
+        .map(|rate| (Pace::new(rate.bits_per_s), rate.burst));
+    if pace.is_some() {
+        sys::clock::sleep_exactly();
+    }
+    // Of all; of this block, whose rest follows where it was taken in part; and blocks since the last rest.
+    let (mut sent, mut at, mut blocks) = (0, 0, 0);
     while !member.stopped() {
-        match stream.write(block) {
+        if at == 0
+            && how
+                .enough
+                .as_ref()
+                .is_some_and(|enough| !enough.may_send(block.len()))
+        {
+            return Ok(());
+        }
+        match stream.write(&block[at..]) {
             Ok(bytes) => {
                 sent += bytes as u64;
                 // Nobody else writes it.
                 flow.bytes.store(sent, Ordering::Relaxed);
+                at = (at + bytes) % block.len();
             }
-            Err(error) if is_nothing_yet(&error) => {}
+            Err(error) if is_nothing_yet(&error) => continue,
             Err(error) => return Err(error),
+        }
+        if let Some((pace, burst)) = pace.as_ref().filter(|_| at == 0) {
+            blocks += 1;
+            let after = pace.after(block.len(), monotonic());
+            if blocks >= *burst {
+                blocks = 0;
+                rest(after, member);
+            }
         }
     }
     Ok(())
 }
 
-fn receive(flow: &Flow, room: &mut [u8], member: &Member) -> io::Result<()> {
+fn receive(
+    flow: &Flow,
+    room: &mut [u8],
+    enough: Option<&Enough>,
+    member: &Member,
+) -> io::Result<()> {
     let mut stream = &flow.stream;
     let mut received = 0;
     while !member.stopped() {
         match stream.read(room) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            // Whoever sends goes on until it has heard of the end.
+            Ok(bytes) if enough.is_some_and(|enough| !enough.counts(bytes)) => {}
             Ok(bytes) => {
                 received += bytes as u64;
                 flow.bytes.store(received, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 //! A round is one test of iperf3's protocol, which we end when its time is over here. The supervisor's copies are flows
 //! of one worker: one test has them all. The peer's address is resolved once per round.
 
+pub(in crate::net) mod enough;
 mod figures;
 pub(super) mod flows;
 mod round;

@@ -54,6 +54,7 @@ impl Tested {
             congestion_used: congestion(&self.flowed),
             streams: self.streams().map(|stream| self.result(stream)).collect(),
             server_output_text: None,
+            server_output_json: None,
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn serving(work: impl FnOnce(SocketAddr)) -> Vec<String> {
 }
 
 /// The same within limits; `work` may stop it.
-pub(super) fn serving_with(
+pub(in crate::net) fn serving_with(
     limits: Limits,
     work: impl FnOnce(SocketAddr, &AtomicBool),
 ) -> Vec<String> {

@@ -1,0 +1,328 @@
+//! From the first byte to what both ends have counted.
+
+use super::series::Series;
+use super::stopped::Stopped;
+use super::{Direction, Onlooker, Order, bytes, seconds};
+use crate::net::iperf3::control::{Control, Trouble};
+use crate::net::iperf3::{Results, StreamResults, stream_id};
+use crate::net::peer::SAYS_WITHIN;
+use model::flows::{Carried, Counted, Cpu, Ended, RemoteReport};
+use model::num::{approx, round_to_u64};
+use model::units::{Bytes, Nanos};
+use std::time::Duration;
+use sys::clock::monotonic;
+use sys::process::{Usage, usage_self};
+use sys::until::Until;
+
+/// How long nothing is looked at while data flows; where bytes end the test, they are looked at more often.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOK_AT_BYTES: Duration = Duration::from_millis(5);
+
+/// A stream that ends may be heard of sooner than why: so long the server has to say it.
+const WHY_WITHIN: Duration = Duration::from_millis(500);
+
+/// Data that stands still for so long does not flow any more. Source: the default of iperf3's `--rcv-timeout`.
+const STILL_NS: u64 = 120_000_000_000;
+
+/// A test at work.
+pub(super) struct Course<'a> {
+    order: &'a Order,
+    control: Control,
+    directions: [Option<Direction>; 2],
+    /// Before the first word to the server, and what this process had used until then.
+    started: (u64, Usage),
+    /// Bytes when they were looked at last and were more than before, and when that was.
+    moved: (u64, u64),
+}
+
+/// Why data flows no more.
+enum Over {
+    /// It was time, or enough, at this instant.
+    Done(u64),
+    /// Somebody stopped us.
+    Stopped,
+    /// The other end, or the way to it.
+    Broken(Trouble),
+    /// A stream.
+    Lost(String),
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(
+        order: &'a Order,
+        control: Control,
+        directions: [Option<Direction>; 2],
+        started: (u64, Usage),
+    ) -> Self {
+        Self {
+            order,
+            control,
+            directions,
+            started,
+            moved: (0, 0),
+        }
+    }
+
+    pub(super) fn run(mut self, onlooker: &mut dyn Onlooker) -> Result<Ended, Stopped> {
+        let omit = seconds(self.order.parameters.omit);
+        let mut series = Series::begin(monotonic(), &self.directions, omit > Nanos::ZERO);
+        if !series.is_omitted() {
+            self.count(&series);
+        }
+        self.moved.1 = series.zero();
+        for direction in self.directions.iter().flatten() {
+            direction.flows.go();
+        }
+        let over = self.flow(&mut series, onlooker);
+        let end = if let Over::Done(at) = over {
+            at.max(series.last())
+        } else {
+            monotonic()
+        };
+        if end > series.last() {
+            onlooker.interval(&series.interval(end, &self.directions));
+        }
+        match over {
+            Over::Done(_) => self.end(&series),
+            Over::Stopped => {
+                let so_far = self.ours(&series);
+                self.control.terminate(Until::after(WHY_WITHIN));
+                Err(Stopped::ours(so_far))
+            }
+            Over::Broken(why) => {
+                let so_far = Some(self.ours(&series));
+                Err(Stopped::of(&why, self.order, so_far))
+            }
+            Over::Lost(words) => Err(Stopped {
+                so_far: Some(Box::new(self.ours(&series))),
+                ..Stopped::failed(words)
+            }),
+        }
+    }
+
+    /// What is moved from now on may be enough.
+    fn count(&self, series: &Series) {
+        let all = bytes(&self.order.parameters);
+        for direction in self.directions.iter().flatten() {
+            if let (Some(all), Some(enough)) = (all, &direction.enough) {
+                enough.at(series.before(direction.sends).saturating_add(all));
+            }
+        }
+    }
+
+    /// Looks on until it is over.
+    fn flow(&mut self, series: &mut Series, onlooker: &mut dyn Onlooker) -> Over {
+        let asked = &self.order.parameters;
+        let (omit, time) = (seconds(asked.omit), seconds(asked.time));
+        let ends_by_bytes = bytes(asked).is_some();
+        let every = self.order.interval.map(Nanos::from);
+        let after = |instant: u64, span: Option<Nanos>| {
+            span.map_or(u64::MAX, |span| instant.saturating_add(span.0))
+        };
+        let mut mark = after(series.zero(), every);
+        loop {
+            let end = match (series.is_omitted(), ends_by_bytes) {
+                (true, _) => after(series.zero(), Some(omit)),
+                (false, true) => u64::MAX,
+                (false, false) => after(series.zero(), Some(time)),
+            };
+            let look = if ends_by_bytes { LOOK_AT_BYTES } else { LOOK };
+            let left = Duration::from_nanos(mark.min(end).saturating_sub(monotonic()));
+            match self.control.says_within(left.min(look)) {
+                Ok(false) => {}
+                Ok(true) => return Over::Broken(self.control.said(Until::after(SAYS_WITHIN))),
+                Err(error) => return Over::Lost(format!("unable to wait for the server: {error}")),
+            }
+            if onlooker.stops() {
+                return Over::Stopped;
+            }
+            let now = monotonic();
+            if let Some(over) = self.look(now) {
+                return over;
+            }
+            if now >= end && !series.is_omitted() {
+                return Over::Done(now);
+            }
+            if now >= end || now >= mark {
+                onlooker.interval(&series.interval(now, &self.directions));
+                if now >= end {
+                    series.count_from_here();
+                    self.count(series);
+                    mark = after(now, every);
+                }
+                while mark <= now {
+                    mark = after(mark, every);
+                }
+            }
+        }
+    }
+
+    /// Whether data flows, and whether it was enough.
+    fn look(&mut self, now: u64) -> Option<Over> {
+        let (mut bytes, mut reached, mut has_failed) = (0, None, false);
+        for direction in self.directions.iter().flatten() {
+            let flows = &direction.flows;
+            bytes += flows.bytes();
+            match direction
+                .enough
+                .as_ref()
+                .and_then(|enough| enough.reached())
+            {
+                // Those who send end one after the other.
+                Some(at) if !direction.sends || flows.everybody_ended() => {
+                    reached = reached.max(Some(at));
+                }
+                Some(_) => {}
+                None => has_failed |= flows.anybody_ended(),
+            }
+        }
+        if has_failed {
+            return Some(self.failed());
+        }
+        if let Some(at) = reached {
+            return Some(Over::Done(at));
+        }
+        if bytes != self.moved.0 {
+            self.moved = (bytes, now);
+        } else if now.saturating_sub(self.moved.1) > STILL_NS
+            && self.order.parameters.bandwidth == 0
+        {
+            let seconds = STILL_NS / 1_000_000_000;
+            return Some(Over::Lost(format!("no byte has passed for {seconds} s")));
+        }
+        None
+    }
+
+    /// Why a stream ended by itself: the server's own words, where it has any.
+    #[cold]
+    fn failed(&mut self) -> Over {
+        if self.control.says_within(WHY_WITHIN).unwrap_or(false) {
+            return Over::Broken(self.control.said(Until::after(WHY_WITHIN)));
+        }
+        let directions = self.directions.iter_mut().flatten();
+        let ended = directions.map(|direction| direction.flows.end());
+        let errors: Vec<String> = ended
+            .filter_map(Result::err)
+            .map(|error| error.to_string())
+            .collect();
+        let why = errors.first().map_or("it was closed", String::as_str);
+        Over::Lost(format!("a stream ended in the middle of the test: {why}"))
+    }
+
+    /// What is known here alone.
+    fn ours(&self, series: &Series) -> Ended {
+        let used = usage_self().since(self.started.1);
+        let nanos = monotonic().saturating_sub(self.started.0).max(1);
+        let percent = |ns: u64| Some(approx(ns) / approx(nanos) * 100.0);
+        let mut directions = self.directions.iter().flatten();
+        Ended {
+            span: series.span(),
+            flows: series.ours(),
+            cpu: Cpu {
+                total_percent: percent(used.user + used.system),
+                user_percent: percent(used.user),
+                system_percent: percent(used.system),
+            },
+            remote_cpu: Cpu::default(),
+            congestion: directions
+                .next()
+                .and_then(|direction| direction.flows.congestion()),
+            remote_congestion: None,
+            remote_report: None,
+        }
+    }
+
+    /// The talk behind the data: what the server has counted.
+    fn end(mut self, series: &Series) -> Result<Ended, Stopped> {
+        let mut ended = self.ours(series);
+        let order = self.order;
+        let stopped = |why: Trouble| Stopped::of(&why, order, Some(ended.clone()));
+        let until = Until::after(SAYS_WITHIN);
+        let [up, down] = &mut self.directions;
+        self.control.end(until).map_err(stopped)?;
+        // From now on the server may close the streams; it hears of the end at once, while data is still on its way.
+        if let Some(up) = up {
+            let _ = up.flows.end();
+        }
+        self.control.ended(until).map_err(stopped)?;
+        // A server that sends goes on until it has heard: what comes until then is read, and not counted.
+        if let Some(down) = down {
+            let _ = down.flows.end();
+        }
+        let until = Until::after(SAYS_WITHIN);
+        let theirs = self.control.exchange(&results(&ended), until);
+        let theirs = theirs.map_err(stopped)?;
+        take_in(&mut ended, theirs);
+        if order.parameters.get_server_output == 0 {
+            // One of 3.12 goes on to report once a client has asked for it.
+            ended.remote_report = None;
+        }
+        Ok(ended)
+    }
+}
+
+/// As the server reads it.
+fn results(ended: &Ended) -> Results {
+    let sends = ended.flows.iter().any(|flow| flow.sends);
+    let stream = |(place, flow): (u32, &Carried)| {
+        let own = if flow.sends { flow.sent } else { flow.received };
+        StreamResults {
+            id: stream_id(place),
+            bytes: own.map_or(0, |own| i64::try_from(own.bytes.0).unwrap_or(i64::MAX)),
+            retransmits: flow
+                .retransmits
+                .map_or(-1, |again| i64::try_from(again).unwrap_or(i64::MAX)),
+            jitter: Some(0.0),
+            start_time: Some(0.0),
+            end_time: Some(ended.span.as_secs_f64()),
+            ..StreamResults::default()
+        }
+    };
+    let knows = ended.flows.iter().any(|flow| flow.retransmits.is_some());
+    Results {
+        cpu_util_total: ended.cpu.total_percent,
+        cpu_util_user: ended.cpu.user_percent,
+        cpu_util_system: ended.cpu.system_percent,
+        sender_has_retransmits: match (sends, knows) {
+            (false, _) => -1,
+            (true, false) => 0,
+            (true, true) => 1,
+        },
+        congestion_used: ended.congestion.clone(),
+        streams: (0..).zip(&ended.flows).map(stream).collect(),
+        server_output_text: None,
+        server_output_json: None,
+    }
+}
+
+/// What the server says, beside what is known here. Where it does not say over which time, ours stands for it.
+fn take_in(ended: &mut Ended, theirs: Results) {
+    let span = ended.span;
+    for (place, flow) in (0..).zip(&mut ended.flows) {
+        let Some(stream) = theirs.stream(stream_id(place)) else {
+            continue;
+        };
+        let counted = Counted {
+            bytes: Bytes(stream.bytes.cast_unsigned()),
+            span: stream
+                .seconds()
+                .map_or(span, |seconds| Nanos(round_to_u64(seconds * 1e9))),
+        };
+        if flow.sends {
+            flow.received = Some(counted);
+        } else {
+            flow.sent = Some(counted);
+            let again = u64::try_from(stream.retransmits).ok();
+            flow.retransmits = again.filter(|_| theirs.sender_has_retransmits == 1);
+        }
+    }
+    ended.remote_cpu = Cpu {
+        total_percent: theirs.cpu_util_total,
+        user_percent: theirs.cpu_util_user,
+        system_percent: theirs.cpu_util_system,
+    };
+    ended.remote_congestion = theirs.congestion_used;
+    let json = theirs.server_output_json;
+    let json = json.map(|json| RemoteReport::Json(json.text().to_owned()));
+    ended.remote_report = theirs.server_output_text.map(RemoteReport::Text).or(json);
+}

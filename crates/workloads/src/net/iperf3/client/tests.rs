@@ -1,0 +1,382 @@
+//! Tests beside our own server, and beside servers that follow a script.
+
+use super::*;
+use crate::net::iperf3::serve::Limits;
+use crate::net::iperf3::serve::tests::client::serving_with;
+use crate::net::iperf3::{Cookie, State};
+use model::flows::{Counted, RemoteReport};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+
+/// Nothing here takes so long; it is an end for what would hang.
+const LONG: Duration = Duration::from_secs(60);
+
+const LIMITS: Limits = Limits {
+    bits_per_s: 1_000_000_000_000,
+    time: LONG,
+};
+
+/// What came to whoever looked on.
+#[derive(Default)]
+struct Seen {
+    begun: Option<Begun>,
+    intervals: Vec<Interval>,
+    stops_after: Option<usize>,
+}
+
+impl Onlooker for Seen {
+    fn greeted(&mut self, greeted: &Greeted) {
+        assert_eq!(greeted.cookie.len(), 36);
+        assert!(greeted.mss > 500);
+    }
+
+    fn begun(&mut self, begun: &Begun) {
+        self.begun = Some(begun.clone());
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        self.intervals.push(interval.clone());
+    }
+
+    fn stops(&self) -> bool {
+        self.stops_after
+            .is_some_and(|after| self.intervals.len() >= after)
+    }
+}
+
+fn order(at: SocketAddr, parameters: Parameters) -> Order {
+    Order {
+        peer: at.to_string().parse().unwrap(),
+        family: None,
+        connect_within: Some(LONG),
+        interval: Some(Duration::from_millis(250)),
+        parameters: Parameters {
+            tcp: true,
+            len: 8192,
+            ..parameters
+        },
+    }
+}
+
+/// Beside a server of ours.
+fn served(parameters: Parameters) -> (Seen, Result<Ended, Stopped>) {
+    let mut seen = Seen::default();
+    let mut done = None;
+    serving_with(LIMITS, |at, _| {
+        done = Some(run(&order(at, parameters), &mut seen));
+    });
+    (seen, done.unwrap())
+}
+
+/// Beside a server that follows a script.
+fn scripted(
+    script: impl FnOnce(&TcpListener) + Send,
+    parameters: Parameters,
+    mut seen: Seen,
+) -> Stopped {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || script(&listener));
+        run(&order(at, parameters), &mut seen).unwrap_err()
+    })
+}
+
+/// Takes a client in, with one stream, as far as its data.
+fn begin(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let (mut control, _) = listener.accept().unwrap();
+    Cookie::read(&mut control).unwrap();
+    State::ParamExchange.write(&mut control).unwrap();
+    Parameters::read(&mut control).unwrap();
+    State::CreateStreams.write(&mut control).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    Cookie::read(&mut stream).unwrap();
+    for state in [State::TestStart, State::TestRunning] {
+        state.write(&mut control).unwrap();
+    }
+    (control, stream)
+}
+
+fn bytes_of(counted: Option<Counted>) -> u64 {
+    counted.unwrap().bytes.0
+}
+
+/// Intervals follow each other without a gap, and their sums are what was counted in all.
+fn fits(seen: &Seen, ended: &Ended) {
+    let counted = seen
+        .intervals
+        .iter()
+        .filter(|interval| !interval.is_omitted);
+    let counted: Vec<&Interval> = counted.collect();
+    assert_eq!(counted[0].start, Nanos::ZERO);
+    assert!(counted.windows(2).all(|two| two[0].end == two[1].start));
+    assert_eq!(counted.last().unwrap().end, ended.span);
+    for (place, flow) in ended.flows.iter().enumerate() {
+        let all = counted.iter().map(|interval| interval.moved[place].bytes.0);
+        let own = if flow.sends { flow.sent } else { flow.received };
+        assert_eq!(all.sum::<u64>(), bytes_of(own));
+        assert!(bytes_of(own) > 0);
+        // What was sent and did not come was on its way; the two clocks begin and end apart.
+        assert!(bytes_of(flow.sent) > 0 && bytes_of(flow.received) > 0);
+    }
+}
+
+#[test]
+fn data_flows_each_way_and_every_interval_is_told() {
+    for (reverse, bidirectional, parallel, sends) in [
+        (false, false, 1, vec![true]),
+        (true, false, 2, vec![false; 2]),
+        (false, true, 2, vec![true, true, false, false]),
+    ] {
+        let (seen, done) = served(Parameters {
+            time: 1,
+            reverse,
+            bidirectional,
+            parallel,
+            ..Parameters::default()
+        });
+        let ended = done.unwrap();
+        let told: Vec<bool> = ended.flows.iter().map(|flow| flow.sends).collect();
+        assert_eq!(told, sends);
+        let begun = seen.begun.as_ref().unwrap();
+        assert!(begun.flows.iter().map(|flow| flow.sends).eq(sends));
+        assert!(begun.buffers.iter().all(|bytes| bytes.0 > 0));
+        fits(&seen, &ended);
+        assert!(seen.intervals.len() >= 2, "{:?}", seen.intervals);
+        assert!(ended.span >= Nanos::from_secs(1));
+        for flow in &ended.flows {
+            assert!(flow.retransmits.is_some() && flow.peaks.unwrap().snd_cwnd.0 > 0);
+        }
+        assert!(ended.cpu.total_percent > Some(0.0) && ended.remote_cpu.total_percent.is_some());
+        assert_eq!(ended.congestion, ended.remote_congestion);
+    }
+}
+
+#[test]
+fn bytes_and_blocks_end_a_test_of_all_streams_together() {
+    for (num, blockcount, reverse) in [(100_000, 0, false), (0, 13, false), (100_000, 0, true)] {
+        let (seen, done) = served(Parameters {
+            num,
+            blockcount,
+            reverse,
+            parallel: 2,
+            ..Parameters::default()
+        });
+        let ended = done.unwrap();
+        let own = |flow: &model::flows::Carried| {
+            bytes_of(if reverse { flow.received } else { flow.sent })
+        };
+        let all: u64 = ended.flows.iter().map(own).sum();
+        // 13 blocks of 8192 bytes are the first that hold 100,000.
+        if reverse {
+            assert!((100_000..100_000 + 2 * 8192).contains(&all), "{all}");
+        } else {
+            assert_eq!(all, 13 * 8192);
+        }
+        assert!(ended.span > Nanos::ZERO);
+        assert_eq!(seen.intervals.last().unwrap().end, ended.span);
+    }
+}
+
+#[test]
+fn what_is_omitted_comes_first_and_is_not_counted() {
+    for num in [0_i64, 20_000_000] {
+        let (seen, done) = served(Parameters {
+            omit: 1,
+            time: i64::from(num == 0),
+            num,
+            ..Parameters::default()
+        });
+        let ended = done.unwrap();
+        let omitted = seen
+            .intervals
+            .iter()
+            .take_while(|interval| interval.is_omitted);
+        let omitted: Vec<&Interval> = omitted.collect();
+        assert_eq!(omitted[0].start, Nanos::ZERO);
+        assert!(omitted.last().unwrap().end >= Nanos::from_secs(1));
+        assert!(
+            seen.intervals[omitted.len()..]
+                .iter()
+                .all(|interval| !interval.is_omitted)
+        );
+        let counted = &seen.intervals[omitted.len()..];
+        assert_eq!(counted[0].start, Nanos::ZERO);
+        assert_eq!(counted.last().unwrap().end, ended.span);
+        let sum: u64 = counted
+            .iter()
+            .map(|interval| interval.moved[0].bytes.0)
+            .sum();
+        assert_eq!(sum, bytes_of(ended.flows[0].sent));
+        assert!(sum >= num.unsigned_abs(), "{sum}");
+    }
+}
+
+#[test]
+fn a_rate_is_kept_and_blocks_go_at_once() {
+    for burst in [0, 4] {
+        let (_, done) = served(Parameters {
+            time: 1,
+            bandwidth: 4_000_000,
+            burst,
+            ..Parameters::default()
+        });
+        let ended = done.unwrap();
+        let sent = bytes_of(ended.flows[0].sent);
+        let most = 500_000.0 * ended.span.as_secs_f64() + 8192.0 * 5.0;
+        assert!(
+            sent > 8192 && model::num::approx(sent) <= most,
+            "{sent} {most}"
+        );
+    }
+}
+
+#[test]
+fn the_server_s_own_report_is_there_where_it_was_asked_for() {
+    let (_, done) = served(Parameters {
+        num: 10_000,
+        get_server_output: 1,
+        ..Parameters::default()
+    });
+    let report = done.unwrap().remote_report.unwrap();
+    assert!(matches!(report, RemoteReport::Text(text) if text.contains("received")));
+}
+
+#[test]
+fn sockets_are_set_as_asked_or_there_is_no_test() {
+    let (seen, done) = served(Parameters {
+        num: 10_000,
+        mss: 1000,
+        window: 50_000,
+        nodelay: true,
+        ..Parameters::default()
+    });
+    done.unwrap();
+    assert_eq!(seen.begun.unwrap().buffers, [Bytes(100_000); 2]);
+    let (_, done) = served(Parameters {
+        num: 10_000,
+        congestion: Some("nonesuch".to_owned()),
+        ..Parameters::default()
+    });
+    let stopped = done.unwrap_err();
+    assert!(
+        stopped.words.starts_with("unable to set TCP_CONGESTION: "),
+        "{stopped:?}"
+    );
+    assert!(
+        stopped
+            .hint
+            .unwrap()
+            .contains("tcp_available_congestion_control")
+    );
+}
+
+#[test]
+fn a_server_that_is_busy_or_goes_away_is_told_in_iperf3_s_words() {
+    let check = |script: fn(&TcpListener), words: &str, has_flowed: bool| {
+        let asked = Parameters {
+            time: 30,
+            ..Parameters::default()
+        };
+        let stopped = scripted(script, asked, Seen::default());
+        assert!(stopped.words.contains(words), "{stopped:?}");
+        assert!(stopped.words.lines().count() == 1 && !stopped.is_ours);
+        assert_eq!(stopped.so_far.is_some(), has_flowed, "{stopped:?}");
+        if let Some(so_far) = stopped.so_far {
+            assert!(so_far.flows[0].received.is_none(), "nobody has told");
+        }
+    };
+    check(
+        |listener| {
+            let (mut control, _) = listener.accept().unwrap();
+            Cookie::read(&mut control).unwrap();
+            State::AccessDenied.write(&mut control).unwrap();
+        },
+        "the server is busy running a test. try again later",
+        false,
+    );
+    check(
+        |listener| drop(begin(listener)),
+        "control socket has closed unexpectedly",
+        true,
+    );
+    check(
+        |listener| {
+            let (mut control, mut stream) = begin(listener);
+            stream.read_exact(&mut [0; 8192]).unwrap();
+            State::ServerTerminate.write(&mut control).unwrap();
+        },
+        "the server has terminated",
+        true,
+    );
+    check(
+        |listener| {
+            let (mut control, _stream) = begin(listener);
+            State::ServerError.write(&mut control).unwrap();
+            control.write_all(&[0, 0, 0, 160, 0, 0, 0, 0]).unwrap();
+        },
+        "the server ended the test: the test did not end when it should have (iperf3's error 160)",
+        true,
+    );
+    check(
+        |listener| {
+            let (mut control, _) = listener.accept().unwrap();
+            Cookie::read(&mut control).unwrap();
+            control.write_all(b"HTTP/1.1 400 Bad Request").unwrap();
+        },
+        "`72` is no state of iperf3's protocol",
+        false,
+    );
+}
+
+#[test]
+fn who_is_stopped_says_so_and_has_what_was_counted() {
+    let seen = Seen {
+        stops_after: Some(1),
+        ..Seen::default()
+    };
+    let asked = Parameters {
+        time: 30,
+        ..Parameters::default()
+    };
+    let script = |listener: &TcpListener| {
+        let (mut control, mut stream) = begin(listener);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut block = vec![0; 65_536];
+                while matches!(stream.read(&mut block), Ok(1..)) {}
+            });
+            let said = State::read(&mut control).unwrap();
+            assert_eq!(said, State::ClientTerminate);
+        });
+    };
+    let stopped = scripted(script, asked, seen);
+    assert!(stopped.is_ours);
+    assert_eq!(stopped.words, "the client has terminated");
+    let so_far = stopped.so_far.unwrap();
+    assert!(bytes_of(so_far.flows[0].sent) > 0);
+}
+
+#[test]
+fn nobody_and_no_address_of_the_family_are_no_server() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    let six = Order {
+        family: Some(Family::V6),
+        ..order(at, Parameters::default())
+    };
+    let stopped = run(&six, &mut Seen::default()).unwrap_err();
+    let expected = "unable to connect to server: Address family for hostname not supported";
+    assert_eq!(stopped.words, expected);
+    drop(listener);
+    let four = Order {
+        family: Some(Family::V4),
+        ..order(at, Parameters::default())
+    };
+    let stopped = run(&four, &mut Seen::default()).unwrap_err();
+    assert_eq!(
+        stopped.words,
+        "unable to connect to server: Connection refused"
+    );
+    assert!(stopped.hint.unwrap().contains("nobody listens at TCP port"));
+}
