@@ -103,8 +103,8 @@ pub struct Named {
     /// A keyed digest of the device's serial number: it tells one disk from another and nothing else.
     #[serde(rename = "serial_digest")]
     pub serial: Fact<String>,
-    /// What a server, or a peer that a token opens, says of itself, asked before the first round; what it hides is not listed, and nothing is of
-    /// devices and files.
+    /// What a server, or a peer that a token opens, says of itself, asked before the first round; what it hides is not
+    /// listed, and nothing is of devices and files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerFact>,
 }

@@ -97,6 +97,10 @@ fn a_feature_more_or_less_and_a_crate_that_is_gone_are_found() {
 const NOT_MEASURED: &[(&str, &str)] = &[
     ("libc", "declarations alone"),
     (
+        "ring",
+        "its assembly, in none but connections that show whose they are",
+    ),
+    (
         "rustls",
         "what is around the assembly of `ring`, over TLS alone",
     ),

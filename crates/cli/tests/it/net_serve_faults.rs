@@ -196,7 +196,8 @@ fn it_ends_by_itself_and_refuses_what_would_be_longer() {
         "1s",
     ];
     bed.run(&args).code(0).out_has(&[
-        "TCP and UDP, for 1 s\none test at a time, of at most 60 s and 1000 Mbit/s each way",
+        "TCP and UDP, for 1 s, one test at a time",
+        "clients of iperf3 need no token, and have 60 s and 1000 Mbit/s each way at most",
         "only this machine reaches that address",
         "the time of `--for` is over",
     ]);

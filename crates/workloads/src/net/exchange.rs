@@ -178,8 +178,8 @@ fn answered(
     }
 }
 
-/// The side that answers: each message of so many bytes, until the other side ends or it is `stopped`, at which it looks
-/// behind each answer, and where nothing came for a while: datagrams may be lost at the end too. A stream has the
+/// The side that answers: each message of so many bytes, until the other side ends or it is `stopped`, at which it
+/// looks behind each answer, and where nothing came for a while: datagrams may be lost at the end too. A stream has the
 /// time-out that its owner gave it. Returns how many it has answered.
 pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> io::Result<u64> {
     let mut message = vec![0; bytes.max(1)];

@@ -42,8 +42,8 @@ const SECOND: u64 = 1_000_000_000;
 const FLOWS_MAX: u32 = 128;
 
 /// What a case without a peer is told.
-pub(super) const NEEDS: &str = "it works with another machine, where `kurabe net serve` or an iperf3 server listens and which \
-                     `--peer HOST` names";
+pub(super) const NEEDS: &str = "it works with another machine, where `kurabe net serve` or an iperf3 server listens \
+                                and which `--peer HOST` names";
 
 pub(super) fn is_up(params: &Params) -> bool {
     params.text("direction") == "up"

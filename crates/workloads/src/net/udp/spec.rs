@@ -49,8 +49,8 @@ const SIZE: ParamDef = ParamDef {
     name: "size",
     kind: ParamKind::Size,
     default: "1400",
-    doc: "Bytes of a datagram without the headers of UDP and IP (iperf3's `-l`); from 16 to 65507. What is too long for \
-          the way is not cut up: it is an error.",
+    doc: "Bytes of a datagram without the headers of UDP and IP (iperf3's `-l`); from 16 to 65507. What is too long \
+          for the way is not cut up: it is an error.",
 };
 
 pub(super) static SPEC: Spec = Spec {
@@ -71,8 +71,8 @@ pub(super) static SPEC: Spec = Spec {
             name: "rate",
             kind: ParamKind::Text,
             default: "100M",
-            doc: "Bits per second of each flow, of the datagrams' own bytes (iperf3's `-b`): `800k`, `100M`, `2.5G`, in \
-                  powers of 1000.",
+            doc: "Bits per second of each flow, of the datagrams' own bytes (iperf3's `-b`): `800k`, `100M`, `2.5G`, \
+                  in powers of 1000.",
         },
         SIZE,
         ParamDef {

@@ -2,10 +2,10 @@
 //! to 3.21, whoever comes: one test at a time.
 //!
 //! It trusts nobody. Who has not shown the token costs no thread. Every size, count and time that a peer decides has a
-//! bound here; connections that say nothing cost one of [`door`]'s few places and are thrown out for the next one; rates
-//! and durations above what the owner allows strangers are refused; datagrams go to nobody but the address that holds
-//! the control connection, and only after it has said the first word by UDP too, so that nobody can point this server
-//! at a third machine.
+//! bound here; connections that say nothing cost one of [`door`]'s few places and are thrown out for the next one;
+//! rates and durations above what the owner allows strangers are refused; datagrams go to nobody but the address that
+//! holds the control connection, and only after it has said the first word by UDP too, so that nobody can point this
+//! server at a third machine.
 //!
 //! Two threads besides those of streams ([`flows`]): the door, which accepts, reads cookies and says that somebody else
 //! is served, and the [`test`] that is on.
