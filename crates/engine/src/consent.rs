@@ -58,8 +58,8 @@ pub struct Consent {
     pub dir_of_others: bool,
     /// `--allow-exec`: the programs of jobs may be executed.
     pub executes: bool,
-    /// What opens servers and peers, by their addresses: from the user's own files or environment, never from a run that
-    /// is kept.
+    /// What opens servers and peers, by their addresses: from the user's own files or environment, never from a kept
+    /// run.
     pub secrets: BTreeMap<PathBuf, Secret>,
     /// `--db-allow-existing`: a database may be used that holds tables of others, which stay as they are.
     pub db_allow_existing: bool,
