@@ -54,7 +54,10 @@ pub(super) struct Talk {
 impl Talk {
     /// Agrees with the server on a test; it waits for streams then.
     pub(super) fn begin(other: Other, way: Way, asked: &Parameters) -> Result<Self, Refused> {
-        let refused = |why: Trouble| Refused(why, other.peer.clone());
+        let refused = |why: Trouble| Refused {
+            is_rate: why.is_rate(),
+            why: why.told(&other.peer, "begin a test with"),
+        };
         let control = other.control().map_err(refused)?;
         let until = Until::after(SAYS_WITHIN);
         control.agree(asked, until).map_err(refused)?;
@@ -188,17 +191,20 @@ impl Talk {
 
 /// Why there is no test.
 #[derive(Debug)]
-pub(super) struct Refused(Trouble, Peer);
+pub(super) struct Refused {
+    why: WorkError,
+    is_rate: bool,
+}
 
 impl Refused {
     /// Whether a lower rate may be served.
-    pub(super) fn is_rate(&self) -> bool {
-        self.0.is_rate()
+    pub(super) const fn is_rate(&self) -> bool {
+        self.is_rate
     }
 }
 
 impl From<Refused> for WorkError {
-    fn from(Refused(why, peer): Refused) -> Self {
-        why.told(&peer, "begin a test with")
+    fn from(refused: Refused) -> Self {
+        refused.why
     }
 }
