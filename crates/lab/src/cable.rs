@@ -1,9 +1,9 @@
 //! Two machines of one cable: two network namespaces that a veth pair joins, made and removed by whoever measures.
 //!
 //! Both send with the same congestion control, whatever this machine's own is: the one that every kernel has and lets a
-//! namespace choose. Both ends are counted and shaped by `tc`. What the kernel hands to a link in one piece (GSO) is left
-//! as it is: its queues count each such piece with the headers of all the frames that it stands for, and `cargo lab
-//! truth net` looks whether they do.
+//! namespace choose. Both ends are counted and shaped by `tc`. What the kernel hands to a link in one piece (GSO) is
+//! left as it is: its queues count each such piece with the headers of all the frames that it stands for, and `cargo
+//! lab truth net` looks whether they do.
 //!
 //! Everything has the name of this start in it. It is taken away on every way out; what a killed start left, servers
 //! included, is taken away by the next one.
@@ -98,19 +98,19 @@ impl Cable {
         sweep()?;
         let cable = Self { name: own_name()? };
         for end in [End::Here, End::There] {
-            cable.ip(&["netns", "add", &cable.namespace(end)])?;
+            ip(&["netns", "add", &cable.namespace(end)])?;
         }
         let [here, there] = [End::Here, End::There].map(|end| cable.namespace(end));
         // Made inside, so that the machine's own network never sees it.
-        cable.ip(&[
+        ip(&[
             "-n", &here, "link", "add", DEVICE, "type", "veth", "peer", "name", DEVICE, "netns",
             &there,
         ])?;
         for (end, namespace) in [(End::Here, &here), (End::There, &there)] {
             let address = format!("{}/24", end.address());
-            cable.ip(&["-n", namespace, "link", "set", "lo", "up"])?;
+            ip(&["-n", namespace, "link", "set", "lo", "up"])?;
             // No packets but those that are asked for.
-            cable.ip(&[
+            ip(&[
                 "-n",
                 namespace,
                 "link",
@@ -119,8 +119,8 @@ impl Cable {
                 "addrgenmode",
                 "none",
             ])?;
-            cable.ip(&["-n", namespace, "address", "add", &address, "dev", DEVICE])?;
-            cable.ip(&["-n", namespace, "link", "set", DEVICE, "up"])?;
+            ip(&["-n", namespace, "address", "add", &address, "dev", DEVICE])?;
+            ip(&["-n", namespace, "link", "set", DEVICE, "up"])?;
             let set = format!("echo {CONGESTION} > /proc/sys/net/ipv4/tcp_congestion_control");
             let mut shell = command(anywhere(), "sh");
             succeed(&mut cable.inside(end, shell.args(["-c", &set])))?;
@@ -130,10 +130,6 @@ impl Cable {
 
     fn namespace(&self, end: End) -> String {
         format!("{}-{}", self.name, end.word())
-    }
-
-    fn ip(&self, arguments: &[&str]) -> anyhow::Result<()> {
-        succeed(command(anywhere(), "ip").args(arguments))
     }
 
     /// The words that put a command into the namespace of an end.
@@ -277,6 +273,10 @@ fn remove(namespace: &str) {
     }
 }
 
+fn ip(arguments: &[&str]) -> anyhow::Result<()> {
+    succeed(command(anywhere(), "ip").args(arguments))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,11 +315,8 @@ mod tests {
                 )
                 .unwrap();
             assert_eq!(cable.passed(End::There).unwrap(), [0, 0]);
-            let failed = (|| -> anyhow::Result<()> {
-                let cable = cable;
-                cable.shape(End::There, &["nonsense"])
-            })();
-            assert!(failed.is_err());
+            assert!(cable.shape(End::There, &["nonsense"]).is_err());
+            drop(cable);
             assert!(!names.iter().any(|name| named(name)));
         }
     }

@@ -38,13 +38,13 @@ fn paths(value: &Value) -> BTreeSet<String> {
 
 #[test]
 fn iperf3_s_client_prints_the_same_keys_beside_our_server_and_its_own() {
+    const UDP: [&str; 6] = ["-u", "-b", "5M", "-l", "1000", "-t1"];
     let test = "iperf3_s_client_prints_the_same_keys_beside_our_server_and_its_own";
     let Some(theirs) = net_iperf3::Server::start(test) else {
         return;
     };
     let bed = Bed::new();
     let ours = Server::start(&bed, &WIDE);
-    const UDP: [&str; 6] = ["-u", "-b", "5M", "-l", "1000", "-t1"];
     for args in [
         &["-t1"][..],
         &["-t1", "-R"],

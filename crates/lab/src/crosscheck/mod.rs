@@ -12,8 +12,8 @@
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
 //! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark, [`net`] for networks, beside
-//! iperf3, and [`pairings`] each of both ends with the other program's. [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in
-//! another order.
+//! iperf3, and [`pairings`] each of both ends with the other program's. [`rebuild`] asks another question: whether our
+//! own figures stay where they are when the program is linked in another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
