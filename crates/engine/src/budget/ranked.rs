@@ -20,6 +20,10 @@ pub type Ranks = BTreeMap<CaseId, usize>;
 /// Groups that take more than one part in so many of the time for a single round of each of their cases come last.
 const LARGE_SHARE: f64 = 20.0;
 
+/// The share of the time that groups claim at the shortest rounds: what is left makes them longer, and gives way where
+/// rounds cost more than was expected.
+const CLAIMED_SHARE: f64 = 0.85;
+
 /// A budget that has a group is looked for in steps of this share, told in whole minutes, and not beyond a day.
 const BUDGET_STEP: f64 = 1.1;
 const BUDGET_MAX: Nanos = Nanos::from_secs(24 * 3600);
@@ -53,11 +57,14 @@ pub(super) fn fit(plan: &mut Plan, ranks: &Ranks, budget: Nanos) {
             .cases
             .iter()
             .filter(|case| ranks.get(&case.id) == Some(&group));
-        plan.dropped.extend(of_group.map(|case| Dropped {
-            what: what_of(&all, plan, case),
-            why: no_time(budget, needs),
-            needs,
-        }));
+        let dropped: Vec<Dropped> = of_group
+            .map(|case| Dropped {
+                what: what_of(&all, plan, case),
+                why: no_time(budget, needs),
+                needs,
+            })
+            .collect();
+        plan.dropped.extend(dropped);
     }
     plan.dropped
         .dedup_by(|a, b| a.what == b.what && a.why == b.why);
@@ -162,7 +169,7 @@ fn allot(plan: &Plan, ranks: &Ranks, budget: Nanos) -> Rounds {
     let mut claims = Claims {
         plan,
         ranks,
-        available: for_rounds(plan, budget) / approx(sides(plan)),
+        available: CLAIMED_SHARE * for_rounds(plan, budget) / approx(sides(plan)),
         rounds: unranked
             .map(|case| (case.id.clone(), wanted(plan, case)))
             .into_map(),
