@@ -149,7 +149,8 @@ impl Profile {
             };
             return Err(error(why.to_owned()));
         }
-        if !ranked.is_empty() && !(raw.optional.is_empty() && raw.numa.is_empty()) {
+        let has_others = !raw.optional.is_empty() || !raw.numa.is_empty();
+        if has_others && !ranked.is_empty() {
             let why = "`ranks` says what goes first, and what there is: `optional` and `numa` do not go with it";
             return Err(error(why.to_owned()));
         }

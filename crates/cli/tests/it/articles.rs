@@ -19,7 +19,7 @@ fn a_plan_of_all_says_what_it_has_no_time_for_and_what_it_needs() {
             "cpu.dhrystone@1",
             "(no time within 5m; hint: `--budget ",
             "left out: net.tcp, net.tcp-down (it works with another machine",
-            "about 5 min while nothing else runs",
+            "about 5 min 0 s while nothing else runs",
         ],
     );
     let peer = plan(&["--peer", "127.0.0.1:1", "--passes", "1"]);
@@ -70,7 +70,6 @@ fn a_file_and_a_peer_are_each_for_the_tests_that_work_on_them() {
         "net.tcp*.time=1s",
         "--set",
         "fs.vdbench.time=500ms",
-        "--no-look",
     ];
     let args = [&["run", "article-5"][..], &named, &short].concat();
     bed.run(&args).code(0);

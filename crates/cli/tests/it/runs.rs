@@ -384,7 +384,7 @@ fn a_plan_without_intervals_says_so_and_whose_budget_it_has() {
     // What is left out does not pretend that the rest fits, and each time says what it is for.
     let fits = plan(&["memory", "--budget", "1m"]);
     assert!(
-        fits.contains("left out: memory.loaded-25, ") && !fits.contains("note:"),
+        fits.contains("left out: memory.loaded-25 and ") && !fits.contains("note:"),
         "{fits}"
     );
     assert_eq!(fits.matches("`--budget ").count(), 1, "{fits}");

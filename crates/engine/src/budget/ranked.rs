@@ -59,7 +59,7 @@ pub(super) fn fit(plan: &mut Plan, ranks: &Ranks, budget: Nanos) {
             .filter(|case| ranks.get(&case.id) == Some(&group));
         let dropped: Vec<Dropped> = of_group
             .map(|case| Dropped {
-                what: what_of(&all, plan, case),
+                what: what_of(&all, ranks, case),
                 why: no_time(budget, needs),
                 needs,
             })
@@ -70,11 +70,13 @@ pub(super) fn fit(plan: &mut Plan, ranks: &Ranks, budget: Nanos) {
         .dedup_by(|a, b| a.what == b.what && a.why == b.why);
 }
 
-/// What a case that is left out is called: its test where no other case of that is measured.
-fn what_of(all: &Plan, left: &Plan, case: &PlannedCase) -> String {
-    let is_of_test = |other: &&PlannedCase| other.id.test == case.id.test;
-    let is_alone = all.cases.iter().filter(is_of_test).count() == 1;
-    if is_alone || !left.cases.iter().any(|other| is_of_test(&other)) {
+/// What a case that is left out is called: by its test where all cases of that go with it.
+fn what_of(all: &Plan, ranks: &Ranks, case: &PlannedCase) -> String {
+    let mut of_test = all
+        .cases
+        .iter()
+        .filter(|other| other.id.test == case.id.test);
+    if of_test.all(|other| ranks.get(&other.id) == ranks.get(&case.id)) {
         return case.id.test.clone();
     }
     case.id.to_string()

@@ -232,7 +232,7 @@ fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
     lines.map(Block::Line).collect()
 }
 
-/// So many are said by their names of those that are left out for one reason.
+/// So many are all said by their names that are left out for one reason; of more the first.
 const NAMED: usize = 3;
 
 /// What was left out of a plan and why; what was for the same reason is said once.
@@ -240,11 +240,13 @@ pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
     let dropped = plan.dropped.iter();
     let reasons = grouped(dropped.map(|one| (one.why.as_str(), one.what.as_str())));
     let said = |(why, all): (&str, Vec<&str>)| {
-        let (first, further) = all.split_at(all.len().min(NAMED));
-        let first = first.join(", ");
-        let what = match further.len() {
-            0 => first,
-            n => say!(lang, "{first} and {n} more", "{first} ほか {n} 件"),
+        let what = if let [first, further @ ..] = all.as_slice()
+            && all.len() > NAMED
+        {
+            let n = further.len();
+            say!(lang, "{first} and {n} more", "{first} ほか {n} 件")
+        } else {
+            all.join(", ")
         };
         let mut of_time = plan.dropped.iter().filter(|one| one.why == why);
         let why = match (of_time.find_map(|one| one.needs), plan.budget) {
@@ -322,11 +324,11 @@ mod tests {
         check(
             Lang::En,
             [
-                "a, c, d and 1 more",
+                "a and 3 more",
                 "b",
                 "no time within 1m; hint: `--budget 3m`",
             ],
         );
-        check(Lang::Ja, ["a, c, d ほか 1 件", "b", "1m では"]);
+        check(Lang::Ja, ["a ほか 3 件", "b", "1m では"]);
     }
 }

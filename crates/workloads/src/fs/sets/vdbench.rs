@@ -1,8 +1,8 @@
 //! `fs.vdbench`: the load on a file system that people describe to vdbench: threads that read and as many that write
 //! random places of random files.
 //!
-//! It is `fs.sets` with one set and two tasks, so that its figures are those of `kurabe vdbench` for the same words. The
-//! set stands in the run's own directory. `threads=8` among the defaults of a parameter file is that of each task, so
+//! It is `fs.sets` with one set and two tasks, so that its figures are those of `kurabe vdbench` for the same words.
+//! The set stands in the run's own directory. `threads=8` among the defaults of a parameter file is that of each task, so
 //! that eight threads read while eight write: a copy is one of each.
 
 use super::spec::{METRICS, metrics};
@@ -41,12 +41,13 @@ static SPEC: Spec = Spec {
     version: 1,
     nature: Nature::FileSystem,
     title: "random reads and writes of random files, as vdbench's users ask for them",
-    doc: "Each copy is two threads, one that reads and one that writes: `@8` is what vdbench does with `threads=8` among \
-          the defaults of two file workloads, `operation=read` and `operation=write`, with `fileio=random`, \
+    doc: "Each copy is two threads, one that reads and one that writes: `@8` is what vdbench does with `threads=8` \
+          among the defaults of two file workloads, `operation=read` and `operation=write`, with `fileio=random`, \
           `fileselect=random` and `fwdrate=max`. A thread opens a file that no other one has, does `stopafter` \
-          operations of `xfersize` at random places of it, closes it and takes the next. Nothing is synced, and what is \
-          read was written before, so that these are figures of the page cache as long as memory lasts, as vdbench's \
-          are. The files are made before the first round, as `format=yes` has it; in the run's own directory.\n\n\
+          operations of `xfersize` at random places of it, closes it and takes the next. Nothing is synced, and what \
+          is read was written before, so that these are figures of the page cache as long as memory lasts, as \
+          vdbench's are. The files are made before the first round, as `format=yes` has it; in the run's own \
+          directory.\n\n\
           The rate has reads and writes together. A response time is that of the call alone, as vdbench has it. For \
           other words of vdbench's language, `kurabe vdbench` runs parameter files.",
     params: &[
@@ -246,7 +247,7 @@ mod tests {
         place.measure = Nanos::from_millis(60);
         let params = set(&[("files", "20"), ("size", "16k"), ("stopafter", "7")]);
         let made = VDBENCH.errand(ErrandKind::Make, &params, &place, &mut |_| ());
-        assert_eq!(made.unwrap().bytes, Some(Bytes(20 * 16 << 10)));
+        assert_eq!(made.unwrap().bytes, Some(Bytes(20 * (16 << 10))));
         let threads = at(&params, &place);
         let threads = threads.files("work").tasks.iter().map(|task| task.threads);
         assert_eq!(threads.collect::<Vec<_>>(), [3, 3]);
@@ -259,12 +260,10 @@ mod tests {
         // Both are asked for, and each moves as much as it says.
         assert!((told("read_bytes") - told("read_ops") * 4096.0).abs() < 0.5);
         assert!((told("write_bytes") - told("write_ops") * 4096.0).abs() < 0.5);
-        // A file is closed after so many operations; whoever is stopped closes sooner.
+        // A file is closed after so many operations; each of six threads has one when it is stopped.
         let (asked, closes) = (told("read_ops") + told("write_ops"), told("close_ops"));
-        assert!(
-            closes * 7.0 >= asked && closes * 7.0 < asked + 7.0 * 7.0,
-            "{asked} {closes}"
-        );
+        let off = (closes * 7.0 - asked).abs();
+        assert!(off <= 6.0 * 7.0, "{asked} {closes}");
         let latencies = &finish.latencies["resp"];
         assert!(
             (told("read_ops") + told("write_ops") - model::num::approx(latencies.count())).abs()
