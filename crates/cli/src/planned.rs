@@ -81,10 +81,10 @@ fn written(runs: &[Run]) -> Written {
                 continue;
             };
             // What a server writes is written where the server is.
-            let stand_in = engine::consent::stand_in(&run.plan);
+            let stand_ins = engine::consent::stand_ins(&run.plan);
             let works_on = |is: fn(NamedKind) -> bool| {
-                let own = stand_in.as_ref().filter(|own| is(own.kind));
-                own.is_some_and(|own| !workload.touches(&case.params, Some(own)).is_empty())
+                let mut own = stand_ins.iter().filter(|own| is(own.kind));
+                own.any(|own| !workload.touches(&case.params, Some(own)).is_empty())
             };
             if works_on(|kind| kind == NamedKind::Server) {
                 continue;

@@ -58,7 +58,7 @@ pub(crate) struct NewRun {
     pub(crate) loadfile: Option<PathBuf>,
     /// Measure the network between this machine and that one, where `kurabe net serve` or an iperf3 server listens
     /// [default port: 5201]
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["device", "file", "loadfile"])]
+    #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) peer: Option<Peer>,
     /// What opens it.
     #[arg(skip)]

@@ -1,5 +1,5 @@
-//! Either end of iperf3's protocol in the place of the original's: our client with iperf3's server, iperf3's client with
-//! our server, and ours with ours, each against iperf3 with itself.
+//! Either end of iperf3's protocol in the place of the original's: our client with iperf3's server, iperf3's client
+//! with our server, and ours with ours, each against iperf3 with itself.
 //!
 //! All of them go over one cable between two network namespaces ([`crate::cable`]), which must make no difference to
 //! any of them. The rate is what the receiver received. UDP goes at a fixed rate, from and to iperf3's client.
