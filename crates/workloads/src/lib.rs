@@ -45,6 +45,7 @@ pub static ALL: &[&dyn Workload] = &[
     &fs::FILEIO,
     &fs::FILES,
     &fs::sets::SETS,
+    &fs::sets::VDBENCH,
     &memory::BANDWIDTH,
     &memory::BLOCK,
     &memory::LATENCY,

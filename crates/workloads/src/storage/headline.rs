@@ -10,6 +10,9 @@ const SMALL: u64 = 4 << 10;
 /// Blocks that people mean who speak of bandwidth.
 const LARGE: u64 = 1 << 20;
 
+/// Blocks of databases.
+const VOLUME: u64 = 8 << 10;
+
 /// As many of them as keep every device busy: what is meant where nothing else is said.
 const LARGE_DEPTH: u32 = 8;
 
@@ -18,7 +21,8 @@ pub(super) fn of(job: &Job) -> Option<Headline> {
     let reads = match job.pattern.mix {
         Mix::Read => true,
         Mix::Write => false,
-        Mix::ReadWrite | Mix::Trim | Mix::TrimWrite => return None,
+        Mix::ReadWrite => return mixed(job),
+        Mix::Trim | Mix::TrimWrite => return None,
     };
     if job.engine == IoEngine::Null || job.is_rated() {
         return None;
@@ -63,6 +67,19 @@ pub(super) fn of(job: &Job) -> Option<Headline> {
     }
 }
 
+/// Reads and writes of 8 KiB: what is asked of a volume for a database. Of other sizes a page has a table of its own.
+fn mixed(job: &Job) -> Option<Headline> {
+    let is_usual = job.direct && job.pattern.random && job.engine != IoEngine::Null;
+    (is_usual && !job.is_rated() && job.block_bytes == VOLUME).then(|| {
+        let (reads, depth) = (job.read_percent, job.depth);
+        let words = [
+            format!("8k {reads} % read qd{depth}"),
+            format!("8k 読み込み {reads} % qd{depth}"),
+        ];
+        Headline::new(Topic::Storage, words.each_ref().map(String::as_str))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::job::from_params;
@@ -87,6 +104,8 @@ mod tests {
         check(&[("rate_iops", "100")], None);
         check(&[("rw", "randwrite")], Some((Topic::SmallWrites, "qd1")));
         check(&[("rw", "randrw")], None);
+        let volume = [("rw", "randrw"), ("bs", "8k"), ("iodepth", "8")];
+        check(&volume, Some((Topic::Storage, "8k 50 % read qd8")));
         let large = [("rw", "write"), ("bs", "1M"), ("iodepth", "8")];
         check(&large, Some((Topic::LargeBlocks, "write")));
         check(&large[..2], Some((Topic::LargeBlocks, "write qd1")));

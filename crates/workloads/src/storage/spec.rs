@@ -504,6 +504,16 @@ static TESTS: &[TestDef] = &[
         &[("rw", "randrw"), ("iodepth", "64"), ("bs", "1M")],
     ),
     TestDef::new(
+        "storage.mixed-8k-qd8",
+        "random reads and writes of 8 KiB, half and half, 8 at a time, as vdbench loads a raw volume",
+        &[
+            ("rw", "randrw"),
+            ("iodepth", "8"),
+            ("bs", "8k"),
+            ("norandommap", "yes"),
+        ],
+    ),
+    TestDef::new(
         "storage.read-32m",
         "sequential reads of 32 MiB, one at a time",
         &[("rw", "read"), ("bs", "32M")],

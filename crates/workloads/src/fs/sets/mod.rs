@@ -2,8 +2,8 @@
 //!
 //! A case has a copy for each of its tasks; all are threads of one worker, because what is known of a file, who has
 //! it and which operation arrives next is theirs together. The sets are a ground: they are made before the first
-//! round that stands on them, in the run's own marked directory at each anchor, and go with it. Nothing here is a
-//! test of its own: the parameter comes from `kurabe vdbench`.
+//! round that stands on them, in the run's own marked directory at each anchor, and go with it. The
+//! parameter comes from `kurabe vdbench`; the one test of its own is `vdbench`.
 
 mod anchor;
 mod body;
@@ -20,9 +20,11 @@ mod thread;
 mod together;
 mod transfer;
 mod tree;
+mod vdbench;
 
 pub use anchor::{Missing, stand_at};
 pub use spec::NAME;
+pub(crate) use vdbench::VDBENCH;
 
 use self::body::{Round, stand};
 use self::spec::{PARAM, SPEC};

@@ -149,7 +149,7 @@ pub(super) const READ_BYTES: &str = "read_bytes";
 pub(super) const WRITE_BYTES: &str = "write_bytes";
 pub(super) const ASKED_NS: &str = "resp_ns";
 
-static METRICS: &[MetricDef] = &[
+pub(super) static METRICS: &[MetricDef] = &[
     MetricDef::rate(
         OPS_PER_S,
         Unit::OpsPerSecond,
