@@ -3,9 +3,9 @@
 
 use crate::args::NewRun;
 use crate::exit::{Exit, failure};
+use crate::targets;
 use dialects::printable::said;
 use engine::resolve::{PlanError, Set};
-use engine::workload::StandIn;
 use model::plan::Plan;
 use std::fs::File;
 use std::path::Path;
@@ -72,17 +72,14 @@ pub(crate) fn unused(new: &NewRun, error: &PlanError) -> Option<anyhow::Error> {
 }
 
 /// Refuses a run in which another test would take the load file for its test file.
-pub(crate) fn check_alone(
-    new: &NewRun,
-    plan: &Plan,
-    stand_in: Option<&StandIn>,
-) -> anyhow::Result<()> {
+pub(crate) fn check_alone(new: &NewRun, plan: &Plan) -> anyhow::Result<()> {
     let Some(path) = &new.loadfile else {
         return Ok(());
     };
+    let stand_in = targets::on_storage(new)?;
     let takes = |name: &str, params| {
         let workload = workloads::find(name);
-        workload.is_some_and(|workload| !workload.touches(params, stand_in).is_empty())
+        workload.is_some_and(|workload| !workload.touches(params, stand_in.as_ref()).is_empty())
     };
     let mut others = plan.cases.iter().filter(|case| case.workload != TEST);
     match others.find(|case| takes(&case.workload, &case.params)) {

@@ -30,16 +30,13 @@ pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow
     {
         catalogue::doubt(&offer, &dir.host);
     }
-    let stand_in = targets::stand_in(new)?.or_else(|| request.stand_in.clone());
-    let mut request = Request {
-        stand_in: stand_in.clone(),
-        ..request.clone()
-    };
+    let mut request = request.clone();
+    request.stand_ins.extend(targets::stand_ins(new)?);
     request.sets.extend(loadfile::set(new)?);
     let mut plan = planned(&request, &dir.host)?
         .map_err(|error| loadfile::unused(new, &error).unwrap_or_else(|| refused(&error)))?;
-    loadfile::check_alone(new, &plan, stand_in.as_ref())?;
-    targets::name(&mut plan, stand_in.as_ref())?;
+    loadfile::check_alone(new, &plan)?;
+    targets::name(&mut plan, &request.stand_ins)?;
     let mut run = of(dir, plan, new.label.clone(), &new.tag)?;
     run.meta.offer.clone_from(&new.offer);
     Ok(run)
@@ -57,13 +54,13 @@ pub(crate) fn prepare_on(
         return prepare(dir, new, request);
     };
     let stand_in = server.stand_in();
-    let named = targets::stand_in(new)?;
+    let named = targets::on_storage(new)?;
     if named.is_some() && server.is_typed() {
-        let what = "measure a server and a file, device or peer in one run";
+        let what = "measure a server and a file or device in one run";
         return Err(failure(Exit::Usage, what, Some("make a run of each")));
     }
     let on_server = Request {
-        stand_in: Some(stand_in.clone()),
+        stand_ins: vec![stand_in.clone()],
         ..request.clone()
     };
     if !server.is_typed() {
@@ -173,8 +170,7 @@ pub(crate) fn no_disk(new: &NewRun, dir: &Directory) -> anyhow::Result<Option<St
 
 /// Whether the user names a device or a file.
 fn works_on_storage(new: &NewRun) -> anyhow::Result<bool> {
-    let named = targets::stand_in(new)?;
-    Ok(named.is_some_and(|named| named.kind != NamedKind::Peer))
+    Ok(targets::on_storage(new)?.is_some())
 }
 
 /// The profiles that come with the program, and those of `what` that are files.

@@ -79,10 +79,10 @@ fn written(runs: &[Run]) -> Written {
                 continue;
             };
             // What a server writes is written where the server is.
-            let stand_in = engine::consent::stand_in(&run.plan);
+            let stand_ins = engine::consent::stand_ins(&run.plan);
             let works_on = |kind: NamedKind| {
-                let own = stand_in.as_ref().filter(|own| own.kind == kind);
-                own.is_some_and(|own| !workload.touches(&case.params, Some(own)).is_empty())
+                let mut own = stand_ins.iter().filter(|own| own.kind == kind);
+                own.any(|own| !workload.touches(&case.params, Some(own)).is_empty())
             };
             if works_on(NamedKind::Server) {
                 continue;

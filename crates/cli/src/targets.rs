@@ -9,12 +9,16 @@ use model::named::NamedKind;
 use model::plan::Plan;
 use std::path::Path;
 use sys::tree::Tree;
+use workloads::net::peer::Peer;
 
-/// What stands in for the test file, as the user named it.
-pub(crate) fn stand_in(args: &NewRun) -> anyhow::Result<Option<StandIn>> {
-    if let Some(peer) = &args.peer {
-        return Ok(Some(peer.stand_in()));
-    }
+/// What stands in for what tests would make, as the user named it: a device or file, and a peer.
+pub(crate) fn stand_ins(args: &NewRun) -> anyhow::Result<Vec<StandIn>> {
+    let peer = args.peer.as_ref().map(Peer::stand_in);
+    Ok(on_storage(args)?.into_iter().chain(peer).collect())
+}
+
+/// The device or file among them.
+pub(crate) fn on_storage(args: &NewRun) -> anyhow::Result<Option<StandIn>> {
     let named = [
         (&args.device, NamedKind::Device),
         (&args.file, NamedKind::File),
@@ -43,14 +47,14 @@ fn absolute(path: &Path, kind: NamedKind) -> anyhow::Result<StandIn> {
 }
 
 /// Writes into the plan what its tests work on beside the run's own directory.
-pub(crate) fn name(plan: &mut Plan, stand_in: Option<&StandIn>) -> anyhow::Result<()> {
-    consent::name(&Tree::real(), plan, stand_in, workloads::find).map_err(|why| refused(&why))
+pub(crate) fn name(plan: &mut Plan, stand_ins: &[StandIn]) -> anyhow::Result<()> {
+    consent::name(&Tree::real(), plan, stand_ins, workloads::find).map_err(|why| refused(&why))
 }
 
 /// The plan with its targets looked at again.
 pub(crate) fn look_again(plan: &Plan) -> anyhow::Result<Plan> {
     let mut now = plan.clone();
-    name(&mut now, consent::stand_in(plan).as_ref())?;
+    name(&mut now, &consent::stand_ins(plan))?;
     Ok(now)
 }
 

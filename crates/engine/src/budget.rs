@@ -6,14 +6,17 @@
 //! become longer.
 
 mod fit;
+mod ranked;
 
 pub use fit::{MayGo, fit, refit};
 pub(crate) use fit::{measure_of_one, shortens, shortest};
+pub use ranked::Ranks;
 
 use crate::look;
 use crate::schedule::looks_max;
 use model::ground::Ground;
 use model::num::{approx, round_to_u64};
+use model::params::duration_text;
 use model::plan::{OwnGround, Plan, PlannedCase, Settle};
 use model::units::Nanos;
 use stats::ROUNDS_MIN;
@@ -251,6 +254,13 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
         needs,
         room: (wanted <= ROUNDS_MIN).then(|| with_room_for(plan, approx(needs.0))),
     })
+}
+
+/// Why a test is left out that a budget has no time for, and which one has.
+pub(crate) fn no_time(budget: Nanos, needs: Option<Nanos>) -> String {
+    let hint = needs.map(|needs| format!("; hint: `--budget {}` has it", duration_text(needs)));
+    let (budget, hint) = (duration_text(budget), hint.unwrap_or_default());
+    format!("no time within {budget}{hint}")
 }
 
 /// How many plans live on one budget: both sides of a duel do.

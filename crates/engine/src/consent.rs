@@ -31,7 +31,7 @@ pub use programs::may_execute;
 use crate::erase::{self, Claim};
 use crate::secret::Secret;
 use crate::strangers::{self, Stranger};
-use crate::workload::{StandIn, Workload};
+use crate::workload::{StandIn, Workload, its_own};
 use hold::Held;
 use mark::Mark;
 use model::named::{Named, NamedKind};
@@ -237,12 +237,13 @@ impl Drop for Granted {
 /// Everything that the cases of a plan touch.
 fn touches(
     plan: &Plan,
-    stand_in: Option<&StandIn>,
+    stand_ins: &[StandIn],
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Vec<Touch> {
     let all = plan.cases.iter().filter_map(|case| {
         let workload = find(&case.workload)?;
-        Some(workload.touches(&case.params, stand_in))
+        let own = its_own(workload, &case.params, stand_ins);
+        Some(workload.touches(&case.params, own))
     });
     all.flatten().collect()
 }
@@ -262,18 +263,17 @@ fn each_once(touches: impl IntoIterator<Item = Touch>) -> Vec<Touch> {
     found
 }
 
-/// Writes into the plan what its cases touch, with `stand_in` in the place of the run's own test file. Refuses what can
+/// Writes into the plan what its cases touch, with `stand_ins` in the place of what they would make. Refuses what can
 /// never be touched, whatever the user consents to.
 pub fn name(
     tree: &Tree,
     plan: &mut Plan,
-    stand_in: Option<&StandIn>,
+    stand_ins: &[StandIn],
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<(), Refusal> {
-    let touches = each_once(touches(plan, stand_in, find));
-    if let Some(own) = stand_in
-        && !touches.iter().any(|touch| touch.path == own.path)
-    {
+    let touches = each_once(touches(plan, stand_ins, find));
+    let is_used = |own: &&StandIn| touches.iter().any(|touch| touch.path == own.path);
+    if let Some(own) = stand_ins.iter().find(|own| !is_used(own)) {
         let path = own.path.clone();
         return Err(match own.kind {
             NamedKind::Server => Refusal::UnusedServer(path),
@@ -294,7 +294,7 @@ pub fn name(
         plan.named.push(Named {
             path: path.to_owned(),
             kind: touch.kind,
-            stands_in: stand_in.is_some_and(|own| own.path == touch.path),
+            stands_in: stand_ins.iter().any(|own| own.path == touch.path),
             writes: touch.writes,
             size: facts.size,
             devices: facts.devices,
@@ -305,13 +305,14 @@ pub fn name(
     Ok(())
 }
 
-/// What stands in for the run's own test file, if anything does.
-pub fn stand_in(plan: &Plan) -> Option<StandIn> {
-    let own = plan.named.iter().find(|named| named.stands_in)?;
-    Some(StandIn {
+/// What stands in for what the cases of a plan would make.
+pub fn stand_ins(plan: &Plan) -> Vec<StandIn> {
+    let own = plan.named.iter().filter(|named| named.stands_in);
+    own.map(|own| StandIn {
         path: PathBuf::from(&own.path),
         kind: own.kind,
     })
+    .collect()
 }
 
 /// Decides about everything that the plans touch, claims the devices that will be written to, and takes or makes the
@@ -346,7 +347,7 @@ pub fn examine(
 /// Everything that the plans touch, each path once.
 fn wanted(plans: &[&Plan], find: fn(&str) -> Option<&'static dyn Workload>) -> Vec<Touch> {
     let all = plans.iter();
-    each_once(all.flat_map(|plan| touches(plan, stand_in(plan).as_ref(), find)))
+    each_once(all.flat_map(|plan| touches(plan, &stand_ins(plan), find)))
 }
 
 /// The same for what is not in a plan: each path once. Everything is decided before anything is made or marked.

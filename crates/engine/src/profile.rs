@@ -12,13 +12,16 @@ pub struct Profile {
     pub name: String,
     /// One line for lists, without a full stop.
     pub title: String,
-    /// Names and globs of tests, in the order of the report.
+    /// Names and globs of tests, in the order of the report; of a profile with ranks all that those have.
     pub tests: Vec<String>,
+    /// Groups of them, the most important first. Where the budget is short those at the end have fewer rounds than an
+    /// interval takes, down to one, and then none: a group goes together. Empty where all are alike.
+    pub ranks: Vec<Vec<String>>,
     /// Names and globs of tests that follow them where the machine has several NUMA nodes. Elsewhere they are no part
     /// of the profile, so that nothing is said to be left out on every small machine.
     pub numa: Vec<String>,
     /// Names and globs of tests that follow them where there is a disk to measure. Elsewhere they are left out, which
-    /// is said.
+    /// is said. Of a profile with ranks: which of the tests are left out there.
     pub disk: Vec<String>,
     /// Those of all that are left out first where the budget is short, the least important first.
     pub optional: Vec<String>,
@@ -85,7 +88,10 @@ pub struct ProfileError {
 #[serde(deny_unknown_fields)]
 struct Text {
     title: String,
+    #[serde(default)]
     tests: Vec<String>,
+    #[serde(default)]
+    ranks: Vec<Vec<String>>,
     #[serde(default)]
     numa: Vec<String>,
     #[serde(default)]
@@ -134,13 +140,25 @@ impl Profile {
         if budget.is_some_and(|budget| budget == Nanos::ZERO) {
             return Err(error("a budget of no time measures nothing".to_owned()));
         }
-        if raw.tests.is_empty() {
-            return Err(error("it lists no tests".to_owned()));
+        let ranked = raw.ranks.concat();
+        if raw.tests.is_empty() == ranked.is_empty() {
+            let why = if ranked.is_empty() {
+                "it lists no tests"
+            } else {
+                "it lists tests beside those that have ranks"
+            };
+            return Err(error(why.to_owned()));
+        }
+        let has_others = !raw.optional.is_empty() || !raw.numa.is_empty();
+        if has_others && !ranked.is_empty() {
+            let why = "`ranks` says what goes first, and what there is: `optional` and `numa` do not go with it";
+            return Err(error(why.to_owned()));
         }
         Ok(Self {
             name: name.to_owned(),
             title: raw.title,
-            tests: raw.tests,
+            tests: if ranked.is_empty() { raw.tests } else { ranked },
+            ranks: raw.ranks,
             numa: raw.numa,
             disk: raw.disk,
             optional: raw.optional,
@@ -178,6 +196,12 @@ mod tests {
         );
         for (text, needle) in [
             ("title = 'T'", "tests"),
+            ("title = 'T'\nranks = [[]]", "lists no tests"),
+            ("title = 'T'\ntests = ['t']\nranks = [['t']]", "beside"),
+            (
+                "title = 'T'\nranks = [['t']]\noptional = ['t']",
+                "`optional`",
+            ),
             ("title = 'T'\ntests = ['t']\nbudget = 'soon'", "soon"),
             ("title = 'T'\ntests = ['t']\ncopies = ['0']", "`0`"),
             ("title = 'T'\ntests = ['t']\npasses = 0", "at least 1"),

@@ -5,15 +5,17 @@
 
 mod names;
 mod needs;
+mod ranks;
 mod sets;
 
 use model::order::Order as _;
 pub use names::{glob, nearest, split_copies};
 pub use sets::Set;
 
+use crate::budget::Ranks;
 use crate::profile::{Copies, Profile};
 use crate::soak::{self, SoakError};
-use crate::workload::{OnStandIn, StandIn, Workload};
+use crate::workload::{OnStandIn, StandIn, Workload, its_own};
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
 use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
@@ -39,8 +41,8 @@ pub struct Request {
     pub target: Option<f64>,
     /// Seeds order and layout.
     pub seed: u64,
-    /// What stands in for the run's own test file.
-    pub stand_in: Option<StandIn>,
+    /// What stands in for what tests would make themselves: a device or file, a server, a peer.
+    pub stand_ins: Vec<StandIn>,
     /// Set for one side of a duel.
     pub duel: Option<Duel>,
     /// Set for a soak.
@@ -166,6 +168,7 @@ pub fn resolve(
     let mut cases = Vec::new();
     let mut dropped = Vec::new();
     let mut own_ground = None;
+    let mut ranks = Ranks::new();
     for choice in &chosen {
         let mut params = sets::parameters(request, catalog, choice)?;
         let workload = choice.entry.workload;
@@ -177,13 +180,18 @@ pub fn resolve(
                 params = smaller;
             }
         }
-        let no_disk = request.no_disk.as_ref().filter(|_| choice.needs_disk);
         workload
             .check_params(&params)
             .map_err(|bad| sets::bad_value(request, catalog, choice, &params, bad))?;
+        let stand_in = its_own(workload, &params, &request.stand_ins);
+        // What is on a server needs no disk of this machine.
+        let is_here = stand_in.is_none_or(|own| {
+            !own.kind.is_elsewhere() || workload.touches(&params, Some(own)).is_empty()
+        });
+        let needs_disk = choice.needs_disk && is_here;
+        let no_disk = request.no_disk.as_ref().filter(|_| needs_disk);
         let supported =
             no_disk.map_or_else(|| workload.supported(&params, host), |why| Err(why.clone()));
-        let stand_in = request.stand_in.as_ref();
         let on = || match stand_in {
             Some(own) => workload.on_stand_in(&params, own),
             None => workload.without_stand_in().map(|()| None),
@@ -216,7 +224,11 @@ pub fn resolve(
                 continue;
             }
             match workload.supported_with(&params, host, copies) {
-                Ok(()) => cases.push(case),
+                Ok(()) => {
+                    let rank = choice.rank.filter(|_| !choice.named);
+                    ranks.extend(rank.map(|rank| (case.id.clone(), rank)));
+                    cases.push(case);
+                }
                 Err(why) => leave_out(&mut dropped, case.id.to_string(), why),
             }
         }
@@ -256,8 +268,12 @@ pub fn resolve(
     let may_go = crate::budget::MayGo {
         optional: &optional,
         is_named: &named,
+        ranks: &ranks,
     };
     crate::budget::fit(&mut plan, may_go);
+    if !ranks.is_empty() {
+        ranks::by_test(&mut plan.cases);
+    }
     needs::leave_out_without(&mut plan.cases, &mut plan.dropped);
     plan.room = crate::budget::short_of(&plan).and_then(|short| short.room);
     if let Some(spread) = plan.spread {
@@ -283,7 +299,7 @@ fn budget_of_one(
     let [choice] = chosen else { return None };
     let by_time_alone = passes.is_none() && request.target.is_none() && request.duel.is_none();
     let is_one = concurrencies(request, choice, host).len() == 1;
-    let own_file = request.soak.is_none() && request.stand_in.is_none();
+    let own_file = request.soak.is_none() && request.stand_ins.is_empty();
     budget.filter(|_| by_time_alone && is_one && own_file)
 }
 
@@ -319,6 +335,16 @@ struct Choice<'a> {
     needs_disk: bool,
     /// True where somebody asks for it beside profiles.
     named: bool,
+    /// Its group, where the profile has them.
+    rank: Option<usize>,
+}
+
+/// Where a test of a plan comes from: by itself, or from a profile.
+#[derive(Clone, Copy, Default)]
+struct Source<'a> {
+    profile: Option<&'a Profile>,
+    needs_disk: bool,
+    rank: Option<usize>,
 }
 
 fn choose<'a>(
@@ -328,7 +354,12 @@ fn choose<'a>(
 ) -> Result<Vec<Choice<'a>>, PlanError> {
     let has_nodes = host.cpu.numa_nodes.known().is_some_and(|&nodes| nodes > 1);
     let mut chosen: Vec<Choice<'a>> = Vec::new();
-    let mut add = |pattern: &str, profile: Option<&'a Profile>, needs_disk: bool| {
+    let mut add = |pattern: &str, source: Source<'a>| {
+        let Source {
+            profile,
+            needs_disk,
+            rank,
+        } = source;
         let (name, copies) = split_copies(pattern);
         // What somebody types goes before what a profile says of single tests.
         let copies = copies.filter(|_| profile.is_none() || request.copies.is_none());
@@ -350,6 +381,7 @@ fn choose<'a>(
                     copies,
                     needs_disk,
                     named: profile.is_none(),
+                    rank,
                 }),
             }
         }
@@ -361,21 +393,28 @@ fn choose<'a>(
     };
     for name in &request.what {
         if let Some(profile) = catalog.profile(name) {
-            let always = profile.tests.iter().map(|pattern| (pattern, false));
-            let on_disk = profile.disk.iter().map(|pattern| (pattern, true));
-            for (pattern, needs_disk) in always.chain(on_disk) {
-                if !add(pattern, Some(profile), needs_disk) {
+            let source = Source {
+                profile: Some(profile),
+                ..Source::default()
+            };
+            for (pattern, needs_disk, rank) in ranks::listed(profile) {
+                let source = Source {
+                    needs_disk,
+                    rank,
+                    ..source
+                };
+                if !add(pattern, source) {
                     return Err(unknown(pattern));
                 }
             }
             for pattern in &profile.numa {
                 // A name that nothing has is wrong on every machine.
                 let known = !catalog.matching(split_copies(pattern).0).is_empty();
-                if !(known && (!has_nodes || add(pattern, Some(profile), false))) {
+                if !(known && (!has_nodes || add(pattern, source))) {
                     return Err(unknown(pattern));
                 }
             }
-        } else if !add(name, None, false) {
+        } else if !add(name, Source::default()) {
             return Err(unknown(name));
         }
     }

@@ -37,8 +37,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) counter: Counter,
     /// What sets this side up before each round.
     pub(crate) set_up: Option<SetUp<'a>>,
-    /// What stands in for this side's own test file.
-    pub(crate) stand_in: Option<StandIn>,
+    /// What stands in for what this side's cases would make themselves.
+    pub(crate) stand_ins: Vec<StandIn>,
     pub(crate) permits: &'a Permits,
     /// When it is to be told how far a round is; `None` where nobody asks.
     pub(crate) ticks: Option<Ticks>,
@@ -303,10 +303,11 @@ fn measure(
                 warmup: case.shape.warmup,
                 measure: case.shape.measure,
                 ns_per_tick,
-                stand_in: bench.stand_in.clone(),
+                stand_in: None,
                 known: which.known,
                 permits: bench.permits.clone(),
             },
+            stand_ins: bench.stand_ins.clone(),
             errand: None,
             cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
             ticks: bench.ticks.is_some(),

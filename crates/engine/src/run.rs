@@ -177,7 +177,7 @@ pub fn execute(
                 cpus: &cpus,
                 counter: Counter::of(side.host),
                 set_up: SetUp::of(side.plan),
-                stand_in: crate::consent::stand_in(side.plan),
+                stand_ins: crate::consent::stand_ins(side.plan),
                 permits: setting.permits,
                 ticks: setting.ticks.map(|every| Ticks::new(setting.began, every)),
             };

@@ -8,7 +8,7 @@
 
 use crate::measure::Window;
 use crate::tick::Ticks;
-use crate::workload::{ErrandKind, Place, Told};
+use crate::workload::{ErrandKind, Place, StandIn, Told};
 use model::params::Params;
 use model::plan::Shape;
 use model::record::{CopyDetail, CopyRecord, Failure};
@@ -32,6 +32,8 @@ pub(crate) struct Order {
     pub(crate) params: Params,
     pub(crate) shape: Shape,
     pub(crate) place: Place,
+    /// All that the user named; the worker knows which of it is for its workload.
+    pub(crate) stand_ins: Vec<StandIn>,
     /// What is to be done in the place of a round.
     pub(crate) errand: Option<Sent>,
     /// The CPU to start on.

@@ -34,7 +34,11 @@ pub fn run(
     mut output: impl Write + Send,
     find: impl Fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<(), WorkerError> {
-    let order: Order = read_line(&mut input)?;
+    let mut order: Order = read_line(&mut input)?;
+    if let Some(workload) = find(&order.workload) {
+        let own = workload::its_own(workload, &order.params, &order.stand_ins);
+        order.place.stand_in = own.cloned();
+    }
     let done = match order.errand {
         Some(errand) => run_errand(&order, errand, &mut output, find).map(Reply::Told),
         None => {

@@ -265,6 +265,20 @@ pub struct StandIn {
     pub kind: NamedKind,
 }
 
+/// Which of `all` that the user named stands in for what this workload would make: what it works on, or else the first
+/// one, of which it says why it does not.
+pub fn its_own<'a>(
+    workload: &dyn Workload,
+    params: &Params,
+    all: &'a [StandIn],
+) -> Option<&'a StandIn> {
+    let works_on = |own: &&StandIn| {
+        let touches = workload.touches(params, Some(own));
+        touches.iter().any(|touch| touch.path == own.path)
+    };
+    all.iter().find(works_on).or_else(|| all.first())
+}
+
 /// Where one copy of one round runs. The paths of its directories begin where the worker is, and lead to the same from
 /// every directory right inside the round's: names above the work directory, which others may change, are not in them.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -288,6 +288,15 @@ pub fn parse(def: &ParamDef, text: &str) -> Result<ParamValue, ParamError> {
     }
 }
 
+/// A time as somebody would type it: in minutes where these are whole, such as `15m`.
+pub fn duration_text(span: Nanos) -> String {
+    const MINUTE: u64 = 60_000_000_000;
+    if span.0 > 0 && span.0.is_multiple_of(MINUTE) {
+        return format!("{}m", span.0 / MINUTE);
+    }
+    ParamValue::Duration(span).to_string()
+}
+
 /// Reads `500ms`, `10s`, `1.5m`, `24h`, and `0`; any other number needs its unit. `None` for anything else, and for
 /// spans beyond what 64 bits of nanoseconds hold.
 pub fn parse_duration(text: &str) -> Option<Nanos> {

@@ -56,7 +56,7 @@ pub(crate) struct NewRun {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["device", "file"])]
     pub(crate) loadfile: Option<PathBuf>,
     /// Measure the network between this machine and that one, where an iperf3 server listens [default port: 5201]
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["device", "file", "loadfile"])]
+    #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) peer: Option<Peer>,
     /// A name for the run
     #[arg(help_heading = "Names", long, value_name = "NAME", value_parser = run_label)]

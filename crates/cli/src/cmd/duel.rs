@@ -201,11 +201,19 @@ fn named(both: &NewRun, name: &str, traits: &[Trait]) -> anyhow::Result<NewRun> 
     }
     let of = |wanted: NamedKind| (kind == wanted).then(|| path.clone());
     let peer = of(NamedKind::Peer).map(|peer| peer.to_string_lossy().parse());
-    Ok(NewRun {
-        device: of(NamedKind::Device),
-        file: of(NamedKind::File),
-        peer: peer.transpose()?,
-        ..both.clone()
+    let both = both.clone();
+    // A peer of its own stands beside the device of both, and the other way round.
+    Ok(if kind == NamedKind::Peer {
+        NewRun {
+            peer: peer.transpose()?,
+            ..both
+        }
+    } else {
+        NewRun {
+            device: of(NamedKind::Device),
+            file: of(NamedKind::File),
+            ..both
+        }
     })
 }
 

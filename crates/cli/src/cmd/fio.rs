@@ -114,7 +114,7 @@ fn measure(context: &Context, own: &Own, plan: &Plan, mut before: Said) -> anyho
     let first = files::directory_of_first(plan);
     let dir = Directory::look_beside(first.as_deref(), OPTION_OF_FIO, &consent)?;
     let mut planned = phases::plan(plan, &phases, own, &dir.host)?;
-    targets::name(&mut planned, None)?;
+    targets::name(&mut planned, &[])?;
     if let Some(words) = dir.in_memory()
         && planned.cases.iter().any(|case| case.on_disk)
     {

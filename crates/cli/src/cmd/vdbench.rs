@@ -82,7 +82,7 @@ fn measure(context: &Context, args: &VdbenchArgs, plan: &Plan) -> anyhow::Result
     let cases = cases::of(plan)?;
     let dir = cases::work_place(&cases, &consent)?;
     let mut planned = cases::plan(plan, &cases, args, &dir.host)?;
-    targets::name(&mut planned, None)?;
+    targets::name(&mut planned, &[])?;
     let mut ready = Ready::new([new_run::of(dir, planned, args.label.clone(), &args.tag)?]);
     let granted = consent::grant(context, &ready.runs, &consent)?;
     cases::check_space(&cases)?;

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod alone;
+mod articles;
 mod bed;
 mod bonnie;
 mod commands;

@@ -263,7 +263,7 @@ fn what_is_typed_wrongly_is_told_before_anybody_is_asked() {
     check(
         &["run", "net", "--peer", "x", "--file", "f"],
         2,
-        "cannot be used with",
+        "no test of this run works on a file or device",
     );
     check(&["run", "net"], 3, "`--peer HOST` names");
     check(&["duel", "net.tcp", "--a", "peer=x"], 2, "`--b peer=HOST`");

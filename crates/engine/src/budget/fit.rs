@@ -1,7 +1,8 @@
 //! How a plan is made to fit its budget: shorter rounds where it is short, longer ones where there is time to spare.
 
 use super::{
-    PLANNED_SHARE, beside, for_rounds, making, round_cost, rounds_wanted, sides, with_room_for,
+    PLANNED_SHARE, Ranks, beside, for_rounds, making, no_time, ranked, round_cost, rounds_wanted,
+    sides, with_room_for,
 };
 use crate::resolve::glob;
 use model::num::{approx, round_to_u64};
@@ -35,6 +36,8 @@ pub struct MayGo<'a> {
     pub optional: &'a [String],
     /// Whether a test is there for its own name, and stays.
     pub is_named: &'a dyn Fn(&str) -> bool,
+    /// The importance of cases, where a profile says it: then it alone decides what goes.
+    pub ranks: &'a Ranks,
 }
 
 /// Makes six rounds of every case fit into the plan's budget, if there is one: shorter rounds, then fewer tests. Where
@@ -49,6 +52,17 @@ pub fn fit(plan: &mut Plan, may_go: MayGo<'_>) {
         .map(|case| (case.id.clone(), case.shape.measure))
         .into_map();
     shorten(plan, available);
+    if !may_go.ranks.is_empty() {
+        if needed(plan) > available {
+            ranked::fit(plan, may_go.ranks, budget);
+            for case in &mut plan.cases {
+                case.shape.measure = usual[&case.id];
+            }
+            shorten(plan, available);
+        }
+        lengthen(plan, budget);
+        return;
+    }
     let whole = with_room_for(plan, needed(plan) * approx(sides(plan)));
     let cases = plan.cases.len();
     for pattern in may_go.optional {
@@ -97,15 +111,11 @@ fn leave_out(
         return;
     }
     plan.cases.retain(stays);
-    let whole = whole.as_secs_f64().ceil();
-    let why = format!(
-        "{:.0} s are too few for six rounds of every test; hint: `--budget {whole:.0}s` leaves nothing out",
-        budget.as_secs_f64()
-    );
+    let needs = Some(Nanos::from_secs(whole.0.div_ceil(1_000_000_000)));
     plan.dropped.push(Dropped {
         what,
-        why,
-        needs: Some(Nanos(round_to_u64(whole * 1e9))),
+        why: no_time(budget, needs),
+        needs,
     });
 }
 

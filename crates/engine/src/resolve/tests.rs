@@ -1,6 +1,7 @@
 //! Plans made from a small catalogue of made-up workloads.
 
 mod order;
+mod ranked;
 mod short_budget;
 
 use super::*;

@@ -9,6 +9,7 @@ use super::{Lane, Runner};
 use crate::round::{Asked, NotDone, errand};
 use crate::set_up::is_of_set_up;
 use crate::wire::Sent;
+use crate::workload::StandIn;
 use model::record::{Failure, Outcome, Round};
 use model::units::Nanos;
 use sys::clock::monotonic;
@@ -81,8 +82,21 @@ impl Lane<'_> {
 
     /// On a server, or with a peer.
     fn is_elsewhere(&self) -> bool {
-        let stand_in = self.bench.stand_in.as_ref();
-        stand_in.is_some_and(|own| own.kind.is_elsewhere())
+        self.elsewhere().next().is_some()
+    }
+
+    fn elsewhere(&self) -> impl Iterator<Item = &StandIn> {
+        let named = self.bench.stand_ins.iter();
+        named.filter(|own| own.kind.is_elsewhere())
+    }
+
+    /// What a case works on, in words: by its name where there is one.
+    fn what_is_there(&self, case: usize) -> String {
+        let all: Vec<_> = self.elsewhere().collect();
+        match all.as_slice() {
+            [one] => format!("`{}`", one.path.display()),
+            _ => format!("what `{}` works on", self.side.plan.cases[case].id),
+        }
     }
 }
 
@@ -132,12 +146,9 @@ impl Runner<'_> {
         lane.target.doubted = None;
         if let Some((since, _)) = lane.target.waiting.take() {
             let waited = in_seconds(monotonic() - since);
-            let what = lane.bench.stand_in.as_ref();
-            let what = what.map(|own| own.path.display().to_string());
-            self.observer.notices(&format!(
-                "`{}` is there again after {waited} s",
-                what.unwrap_or_default()
-            ));
+            let what = lane.what_is_there(failed);
+            let words = format!("{what} is there again after {waited} s");
+            self.observer.notices(&words);
         }
         true
     }

@@ -56,7 +56,16 @@ impl Runner<'_> {
         let rounds = self.lanes.iter().map(rounds);
         let others = self.lanes.iter().enumerate().map(others);
         let others = others.filter(|_| !short);
-        Some(left.since(rounds.chain(others).sum()))
+        let room = left.since(rounds.chain(others).sum());
+        // Its own time was planned for it, and is not taken by rounds that cost more than planned: one of each keeps
+        // its place.
+        let lane = &self.lanes[side];
+        let own = lane.grounds.pending_of(&lane.side.plan.cases[case]);
+        let ones = self.lanes.iter().map(|lane| -> Nanos {
+            let cases = lane.cases.iter();
+            cases.map(|case| first_rounds(case, 1)).sum()
+        });
+        Some(room.max(own.min(left.since(ones.sum()))))
     }
 
     /// Makes rounds shorter where they cost more than planned, so that six of each case fit all the same.

@@ -49,7 +49,7 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
             facts.push((typical.into(), rate.into()));
         }
     } else {
-        facts.extend(rows(&lines, room, LINES.saturating_sub(above)));
+        facts.extend(rows(lines, room, LINES.saturating_sub(above)));
     }
     facts.extend(resume.map(|command| (lang.pick("go on", "再開").into(), command.into())));
     let name = run.meta.label.as_deref().unwrap_or(&run.meta.id);
@@ -170,6 +170,7 @@ fn rounds(run: &Run, lang: Lang) -> Option<String> {
 
 /// A line of headlines.
 struct Line {
+    topic: Topic,
     /// What stands before it.
     name: String,
     items: Vec<Item>,
@@ -203,6 +204,7 @@ fn lines(view: &RunView<'_>, lang: Lang) -> Vec<Line> {
         topics.dedup();
         let names: Vec<&str> = topics.into_iter().map(|of| name_of(of, lang)).collect();
         Line {
+            topic: line,
             name: names.join(", "),
             items,
             remark: remark(line, view.run, lang),
@@ -211,8 +213,35 @@ fn lines(view: &RunView<'_>, lang: Lang) -> Vec<Line> {
     grouped(items).into_iter().map(line).collect()
 }
 
+/// Where there are more lines than rows, these are left to the table first: what an index holds, and what is told of a
+/// disk by others.
+const LEFT_FIRST: [Topic; 5] = [
+    Topic::Files,
+    Topic::PageCache,
+    Topic::Os,
+    Topic::Cpu,
+    Topic::Storage,
+];
+
+/// The lines for so many rows, and whether any is left out that is not the last one. Without an index nothing else
+/// tells of processors and kernel.
+fn chosen(mut lines: Vec<Line>, most: usize) -> (Vec<Line>, bool) {
+    let all = lines.len();
+    if lines.iter().all(|line| line.topic != Topic::Index) {
+        return (lines, false);
+    }
+    for topic in LEFT_FIRST {
+        if lines.len() > most {
+            lines.retain(|line| line.topic != topic);
+        }
+    }
+    let is_less = lines.len() < all;
+    (lines, is_less)
+}
+
 /// The rows of the lines, at most so many: one for each, and more of the first lines where there is room.
-fn rows(lines: &[Line], room: usize, most: usize) -> Vec<(Text, Text)> {
+fn rows(lines: Vec<Line>, room: usize, most: usize) -> Vec<(Text, Text)> {
+    let (lines, is_less) = chosen(lines, most);
     let mut spare = most.saturating_sub(lines.len());
     let mut facts: Vec<(Text, Text)> = Vec::new();
     for line in lines.iter().take(most) {
@@ -234,7 +263,7 @@ fn rows(lines: &[Line], room: usize, most: usize) -> Vec<(Text, Text)> {
         facts.extend(names.zip(rows).map(|(name, row)| (name.into(), row.into())));
     }
     if let (Some(line), Some((_, last))) = (lines[..most.min(lines.len())].last(), facts.last_mut())
-        && lines.len() > most
+        && (lines.len() > most || is_less)
     {
         leave_out(&mut last.text, line, room);
     }

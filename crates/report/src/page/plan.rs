@@ -9,6 +9,7 @@ use crate::number::{self, counted, in_seconds};
 use crate::set_otherwise;
 use model::named::{Named, NamedKind};
 use model::num::approx;
+use model::params::duration_text;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
 use model::soak::Soak;
@@ -231,15 +232,21 @@ fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
     lines.map(Block::Line).collect()
 }
 
+/// So many are all said by their names that are left out for one reason; of more the first.
+const NAMED: usize = 3;
+
 /// What was left out of a plan and why; what was for the same reason is said once.
 pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
     let dropped = plan.dropped.iter();
     let reasons = grouped(dropped.map(|one| (one.why.as_str(), one.what.as_str())));
     let said = |(why, all): (&str, Vec<&str>)| {
-        let (first, further) = (all.first().copied().unwrap_or_default(), all.len() - 1);
-        let what = match further {
-            0 => first.to_owned(),
-            n => say!(lang, "{first} and {n} more", "{first} ほか {n} 件"),
+        let what = if let [first, further @ ..] = all.as_slice()
+            && all.len() > NAMED
+        {
+            let n = further.len();
+            say!(lang, "{first} and {n} more", "{first} ほか {n} 件")
+        } else {
+            all.join(", ")
         };
         let mut of_time = plan.dropped.iter().filter(|one| one.why == why);
         let why = match (of_time.find_map(|one| one.needs), plan.budget) {
@@ -252,11 +259,11 @@ pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
 }
 
 fn too_little_time(budget: Nanos, needs: Nanos, lang: Lang) -> String {
-    let [budget, needs] = [budget, needs].map(|span| span.as_secs_f64().ceil());
+    let [budget, needs] = [budget, needs].map(duration_text);
     say!(
         lang,
-        "{budget} s are too few for six rounds of every test; hint: `--budget {needs}s` leaves nothing out",
-        "{budget} 秒では、すべてのテストを 6 ラウンドずつ測定できません。`--budget {needs}s` なら除外はありません"
+        "no time within {budget}; hint: `--budget {needs}` has it",
+        "{budget} では時間が足りません。`--budget {needs}` なら含まれます"
     )
 }
 
@@ -304,6 +311,7 @@ mod tests {
             ("b", "no time"),
             ("c", "no room"),
             ("d", "no room"),
+            ("e", "no room"),
         ];
         run.plan.dropped = all.map(dropped).to_vec();
         run.plan.budget = Some(Nanos::from_secs(60));
@@ -313,7 +321,14 @@ mod tests {
             assert_eq!(said[0], room);
             assert!(said[1].0 == second && said[1].1.contains(why), "{said:?}");
         };
-        check(Lang::En, ["a and 2 more", "b", "60 s are too few"]);
-        check(Lang::Ja, ["a ほか 2 件", "b", "60 秒では"]);
+        check(
+            Lang::En,
+            [
+                "a and 3 more",
+                "b",
+                "no time within 1m; hint: `--budget 3m`",
+            ],
+        );
+        check(Lang::Ja, ["a ほか 3 件", "b", "1m では"]);
     }
 }

@@ -98,6 +98,7 @@ fn what_may_not_be_shortened_further_leaves_it_to_the_others() {
     let may_go = crate::budget::MayGo {
         optional: &["b.beta".to_owned()],
         is_named: &|_| false,
+        ranks: &crate::budget::Ranks::new(),
     };
     crate::budget::fit(&mut plan, may_go);
     assert_eq!(plan.cases.len(), cases, "nothing had to be left out");
@@ -156,6 +157,7 @@ fn what_takes_most_of_the_time_to_make_goes_with_all_that_stands_on_it() {
         let may_go = crate::budget::MayGo {
             optional: &[],
             is_named,
+            ranks: &crate::budget::Ranks::new(),
         };
         crate::budget::fit(&mut plan, may_go);
         cases(&plan)
@@ -217,6 +219,7 @@ fn what_making_took_less_than_expected_goes_to_the_rounds_of_a_single_case() {
         let may_go = crate::budget::MayGo {
             optional: &[],
             is_named: &|_| true,
+            ranks: &crate::budget::Ranks::new(),
         };
         crate::budget::fit(&mut plan, may_go);
         plan

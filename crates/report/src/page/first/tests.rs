@@ -425,3 +425,38 @@ fn the_first_lines_in_both_languages() {
     insta::assert_snapshot!("usual_en", usual(Lang::En));
     insta::assert_snapshot!("usual_ja", usual(Lang::Ja));
 }
+
+#[test]
+fn a_page_with_an_index_and_too_many_lines_keeps_databases_and_networks() {
+    let lines = |topics: &[Topic]| -> Vec<Line> {
+        let line = |&topic| Line {
+            topic,
+            name: String::new(),
+            items: Vec::new(),
+            remark: None,
+        };
+        topics.iter().map(line).collect()
+    };
+    let all = [
+        Topic::Index,
+        Topic::Cpu,
+        Topic::Os,
+        Topic::Memory,
+        Topic::SmallReads,
+        Topic::Storage,
+        Topic::Database,
+        Topic::Network,
+    ];
+    let check = |topics: &[Topic], most, expected: &[Topic], is_less| {
+        let (lines, less) = chosen(lines(topics), most);
+        let found: Vec<Topic> = lines.iter().map(|line| line.topic).collect();
+        assert_eq!((found.as_slice(), less), (expected, is_less), "{most}");
+    };
+    check(&all, 8, &all, false);
+    let [index, cpu, _, memory, reads, storage, database, network] = all;
+    let seven = [index, cpu, memory, reads, storage, database, network];
+    check(&all, 7, &seven, true);
+    check(&all, 5, &[index, memory, reads, database, network], true);
+    // Nothing else tells of a processor.
+    check(&all[1..], 3, &all[1..], false);
+}
