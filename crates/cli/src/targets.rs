@@ -9,7 +9,6 @@ use model::named::NamedKind;
 use model::plan::Plan;
 use std::path::Path;
 use sys::tree::Tree;
-use workloads::net::peer::Peer;
 
 /// What stands in for what tests would make, as the user named it: a device or file, and a peer.
 pub(crate) fn stand_ins(args: &NewRun) -> anyhow::Result<Vec<StandIn>> {
