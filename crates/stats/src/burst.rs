@@ -102,10 +102,19 @@ pub enum Cause {
 
 /// Looks for a burst in `series`, rates of windows of `window_seconds` each, begun after a rest.
 pub fn find(series: &[f64], window_seconds: f64) -> Option<Burst> {
-    let mut calm = without_stalls(series)?;
+    find_across(series, window_seconds, &[])
+}
+
+/// The same in a series of several stretches, of which all but the first begin at the windows `seams`. Between two of
+/// them nothing is asked for, and what comes back meanwhile is lent at once: the first window is above the plateau, and
+/// belongs to it all the same.
+pub(crate) fn find_across(series: &[f64], window_seconds: f64, seams: &[usize]) -> Option<Burst> {
+    let mut calm = without_stalls(series, seams)?;
     let segments = change_points::find(&calm, PRACTICAL_STEP)?;
     let (burst, plateau) = two_levels(&mut calm, &segments)?;
-    let settled = series.get(plateau.start + TRANSITION_MAX..)?;
+    let sustained = plateau.start + TRANSITION_MAX..series.len();
+    let settled = sustained.filter(|i| !seams.contains(i));
+    let settled: Vec<f64> = settled.map(|i| series[i]).collect();
     let calm_settled = calm.get(plateau.start + TRANSITION_MAX..)?;
     let exact = plateau.len() >= PLATEAU_MIN
         && burst.level >= RATIO_MIN * plateau.level
@@ -114,7 +123,7 @@ pub fn find(series: &[f64], window_seconds: f64) -> Option<Burst> {
     if !exact {
         return None;
     }
-    let sustained_rate = quantile::median(&parts(settled))?;
+    let sustained_rate = quantile::median(&parts(&settled))?;
     let burst_rate = quantile::median(&parts(&series[..burst.end]))?;
     // The windows of the transition hold the end of the credit: they count as far as they exceed the plateau.
     let spent: f64 = series[..plateau.start + TRANSITION_MAX]
@@ -253,8 +262,9 @@ fn two_levels(calm: &mut [f64], segments: &[Segment]) -> Option<(Segment, Segmen
 }
 
 /// The series with the median of what is around in the place of its few stalls; as it is where there are many.
-/// (Hampel's filter: J. Am. Stat. Assoc. 69 (1974) 383-393.) Only to see the shape: what was done is counted as it was.
-fn without_stalls(series: &[f64]) -> Option<Vec<f64>> {
+/// (Hampel's filter: J. Am. Stat. Assoc. 69 (1974) 383-393.) What is above that at one of the `seams` is as well.
+/// Only to see the shape: what was done is counted as it was.
+fn without_stalls(series: &[f64], seams: &[usize]) -> Option<Vec<f64>> {
     let around: Vec<f64> = (0..series.len())
         .filter_map(|i| {
             let end = (i + STALL_NEIGHBOURS + 1).min(series.len());
@@ -267,6 +277,11 @@ fn without_stalls(series: &[f64]) -> Option<Vec<f64>> {
     let is_stall = |off: f64| off.abs() > usual;
     let stalls = off.iter().filter(|&&off| is_stall(off)).count();
     let mut calm = series.to_vec();
+    for (i, rate) in calm.iter_mut().enumerate() {
+        if seams.contains(&i) && off[i] > 0.0 {
+            *rate = around[i];
+        }
+    }
     if count(stalls) <= STALLS_MAX * count(series.len()) {
         for ((rate, level), off) in calm.iter_mut().zip(&around).zip(&off) {
             if is_stall(*off) {

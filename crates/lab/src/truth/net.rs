@@ -80,7 +80,7 @@ fn serve(lab: &Lab, cable: &Cable) -> anyhow::Result<Server> {
     cable.serve(&server, PORT)
 }
 
-/// Bits a second of flows where `mbit` of frames pass.
+/// Bytes a second of flows where `mbit` Mbit/s of frames pass.
 fn goodput(mbit: f64) -> f64 {
     mbit * 1e6 / 8.0 * PAYLOAD / FRAME
 }

@@ -62,6 +62,32 @@ fn rates_and_credit_are_recovered_and_confirmed() {
 }
 
 #[test]
+fn what_came_back_between_two_stretches_is_no_level_of_its_own() {
+    let mut rng = Rng::new(64);
+    let seams: Vec<usize> = (1..6).map(|n| 30 * n).collect();
+    for _ in 0..100 {
+        let cut: Vec<f64> = (0..181).map(|_| 3.0 * rng.unit()).collect();
+        let series: Vec<f64> = (0..180)
+            .map(|i| {
+                let level = if i < 20 { 300.0 } else { 100.0 };
+                let back = 20.0 + 70.0 * rng.unit();
+                let back = if seams.contains(&i) { back } else { 0.0 };
+                level + back + cut[i] - cut[i + 1]
+            })
+            .collect();
+        let found = find_across(&series, 1.0, &seams).expect("a burst");
+        assert!(
+            (found.sustained_rate / 100.0 - 1.0).abs() < 0.005,
+            "{found:?}"
+        );
+        assert!((found.burst_rate / 300.0 - 1.0).abs() < 0.01, "{found:?}");
+        assert!((found.credit / 4_000.0 - 1.0).abs() < 0.03, "{found:?}");
+        // Five of 160 windows are too many to be a stall of something else.
+        assert_eq!(find(&series, 1.0), None);
+    }
+}
+
+#[test]
 fn a_limiter_that_counts_in_slices_is_exact_all_the_same() {
     let mut rng = Rng::new(63);
     for _ in 0..100 {

@@ -162,11 +162,27 @@ pub(super) fn joined(chain: &[Past]) -> (Vec<f64>, f64) {
 
 fn thinned(chain: &[Past], of: fn(&Past) -> &Vec<f64>) -> (Vec<f64>, f64) {
     let windows: Vec<f64> = chain.iter().flat_map(of).copied().collect();
-    let group = windows
-        .len()
-        .div_ceil(BURST_SERIES_MAX)
-        .max(coarse_group(chain));
+    let group = group(chain);
     (grouped(&windows, group), usual_step(chain) * count(group))
+}
+
+/// How many windows of a chain are one value of its series.
+fn group(chain: &[Past]) -> usize {
+    let windows: usize = chain.iter().map(|past| past.windows.len()).sum();
+    windows.div_ceil(BURST_SERIES_MAX).max(coarse_group(chain))
+}
+
+/// The values of that series at which stretches begin, but for the first.
+fn seams(chain: &[Past]) -> Vec<usize> {
+    let group = group(chain);
+    let mut windows = 0;
+    let ends = chain.iter().map(|past| {
+        windows += past.windows.len();
+        windows / group
+    });
+    let mut ends: Vec<usize> = ends.collect();
+    ends.pop();
+    ends
 }
 
 /// What looks like a burst in a chain. Its window is that of the stretches, whatever was thinned to find it. While
@@ -177,7 +193,8 @@ fn thinned(chain: &[Past], of: fn(&Past) -> &Vec<f64>) -> (Vec<f64>, f64) {
 /// show their bucket in the work alone.
 pub fn burst_of(chain: &[Past]) -> Option<Burst> {
     let (series, seconds) = joined(chain);
-    let found = burst_of_time(chain).or_else(|| burst::find(&series, seconds))?;
+    let found =
+        burst_of_time(chain).or_else(|| burst::find_across(&series, seconds, &seams(chain)))?;
     let came_back = found.sustained_rate * idle_seconds(chain, found.burst_seconds);
     let credit = (found.credit - came_back).max(0.0);
     Some(Burst {
@@ -197,7 +214,7 @@ fn burst_of_time(chain: &[Past]) -> Option<Burst> {
         return None;
     }
     let worth = rates.iter().sum::<f64>() / time;
-    Some(burst::find(&granted, seconds)?.priced(worth))
+    Some(burst::find_across(&granted, seconds, &seams(chain))?.priced(worth))
 }
 
 /// The time between the stretches that began within the first `loaded_seconds` of load.
