@@ -44,6 +44,8 @@ fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
                 Some("start it as a user who is not root"),
             )
         })?;
+        // Another user's process may be traced, and leave a core, again.
+        sys::process::keep_secrets();
     }
     sys::signal::catch_stop_signals().context("catch signals")?;
     said(args, at, is_new.then_some(&token), gave_up)?;

@@ -230,7 +230,13 @@ fn take(
         match again(|| stream.read(&mut message[have..])) {
             Ok(0) if have == 0 => return Ok(false),
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(got) => have += got,
+            Ok(got) => {
+                have += got;
+                // Whoever sends a byte now and then does not hold it up either.
+                if have < message.len() && stopped() {
+                    return Ok(false);
+                }
+            }
             Err(error) if is_time_out(&error) && stopped() => return Ok(false),
             Err(error) if is_time_out(&error) => {}
             Err(error) => return Err(error),

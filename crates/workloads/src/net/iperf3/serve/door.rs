@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 use sys::clock::monotonic;
@@ -81,6 +82,7 @@ impl Door {
             until: monotonic().saturating_add(Nanos::from(span).0),
             stop,
             journal: Journal::new(write),
+            failed: AtomicBool::new(false),
         };
         let desk = Desk::default();
         std::thread::scope(|scope| {
@@ -90,22 +92,10 @@ impl Door {
                 waiting: VecDeque::new(),
                 next: LISTENER + 1,
             };
-            while !serving.closes() {
-                if let Some(place) = self.ready.next(LOOK)? {
-                    if place == LISTENER {
-                        hall.accept(&self)?;
-                    } else {
-                        hall.hear(place, &self.ready, scope);
-                    }
-                }
-                let now = monotonic();
-                hall.expire(now);
-                serving.journal.turn(now);
-                if let Some(error) = serving.journal.failed() {
-                    return Err(error);
-                }
-            }
-            Ok(())
+            let served = hall.receive(&mut self, scope);
+            // A test that is on ends too.
+            serving.failed.store(served.is_err(), Ordering::Relaxed);
+            served
         })?;
         serving.journal.turn(u64::MAX);
         serving.journal.failed().map_or(Ok(()), Err)
@@ -153,6 +143,30 @@ struct Hall<'a> {
 }
 
 impl<'a> Hall<'a> {
+    /// Serves whoever comes, until nobody is to be served any more.
+    fn receive<'scope>(
+        &mut self,
+        door: &mut Door,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> io::Result<()> {
+        while !self.serving.closes() {
+            if let Some(place) = door.ready.next(LOOK)? {
+                if place == LISTENER {
+                    self.accept(door)?;
+                } else {
+                    self.hear(place, &door.ready, scope);
+                }
+            }
+            let now = monotonic();
+            self.expire(now);
+            self.serving.journal.turn(now);
+            if let Some(error) = self.serving.journal.failed() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes in those who are at the door.
     fn accept(&mut self, door: &Door) -> io::Result<()> {
         for _ in 0..ACCEPTED_AT_ONCE {
@@ -174,16 +188,20 @@ impl<'a> Hall<'a> {
 
     fn seat(&mut self, stream: TcpStream, peer: SocketAddr, ready: &Ready) -> io::Result<()> {
         if self.waiting.len() == PLACES
-            && let Some(oldest) = self.waiting.pop_front()
+            && let Some(one) = self.waiting.remove(self.of_most())
         {
-            let peer = oldest.peer;
+            let peer = one.peer;
             let text = format!("{peer} refused: it said nothing, and others came");
             self.serving.journal.refusal(&text);
         }
         stream.set_nonblocking(true)?;
         let place = self.next;
         self.next += 1;
-        ready.add(stream.as_fd(), place)?;
+        if let Err(error) = ready.add(stream.as_fd(), place) {
+            let text = format!("{peer} failed: {error}");
+            self.serving.journal.refusal(&text);
+            return Ok(());
+        }
         self.waiting.push_back(Waiting {
             place,
             stream,
@@ -194,6 +212,20 @@ impl<'a> Hall<'a> {
             got: 0,
         });
         Ok(())
+    }
+
+    /// The oldest of the address that has the most places: one that takes all of them keeps out nobody else.
+    fn of_most(&self) -> usize {
+        let places = |index: &usize| {
+            let ip = self.waiting[*index].peer.ip();
+            self.waiting
+                .iter()
+                .filter(|one| one.peer.ip() == ip)
+                .count()
+        };
+        // Of several with the most, the last that is looked at.
+        let all = (0..self.waiting.len()).rev();
+        all.max_by_key(places).unwrap_or_default()
     }
 
     /// Throws out those whose time is over.

@@ -31,6 +31,7 @@ pub use order::Limits;
 use crate::net::own::{Machine, Token};
 use journal::Journal;
 use model::units::Nanos;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use sys::clock::monotonic;
 
@@ -58,6 +59,8 @@ pub(crate) struct Serving<'a> {
     until: u64,
     stop: &'a (dyn Fn() -> bool + Sync),
     journal: Journal<'a>,
+    /// Nobody is let in any more, because something broke.
+    failed: AtomicBool,
 }
 
 impl Serving<'_> {
@@ -74,6 +77,8 @@ impl Serving<'_> {
     /// Whether a test that is on is to end.
     fn ends(&self) -> bool {
         let longer = Nanos::from(TEST_LONGER);
-        (self.stop)() || monotonic() >= self.until.saturating_add(longer.0)
+        (self.stop)()
+            || self.failed.load(Ordering::Relaxed)
+            || monotonic() >= self.until.saturating_add(longer.0)
     }
 }

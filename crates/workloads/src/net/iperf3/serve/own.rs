@@ -263,6 +263,12 @@ impl Session<'_, '_> {
         journal.line(&format!("{peer} asks: {what}, for {seconds} s at most"));
     }
 
+    /// Whether the client's connection has ended. What it says next is not taken.
+    fn has_gone(&self) -> bool {
+        let ended = || matches!(self.line.stream().peek(&mut [0]), Ok(0) | Err(_));
+        self.line.is_readable_within(Duration::ZERO).unwrap_or(true) && ended()
+    }
+
     /// So many flows of load at work; of those that are sent from here, or come here.
     fn load(&mut self, count: u32, sends: bool) -> Result<Option<Load>, Ending> {
         if count == 0 {
@@ -284,6 +290,7 @@ impl Session<'_, '_> {
                 Err(RecvTimeoutError::Timeout) if until.left().is_none() => {
                     return Err(Ending::NoStreams);
                 }
+                Err(RecvTimeoutError::Timeout) if self.has_gone() => return Err(Ending::Gone),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
