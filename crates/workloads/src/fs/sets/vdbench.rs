@@ -2,8 +2,8 @@
 //! random places of random files.
 //!
 //! It is `fs.sets` with one set and two tasks, so that its figures are those of `kurabe vdbench` for the same words.
-//! The set stands in the run's own directory. `threads=8` among the defaults of a parameter file is that of each task, so
-//! that eight threads read while eight write: a copy is one of each.
+//! The set stands in the run's own directory. `threads=8` among the defaults of a parameter file is that of each task,
+//! so that eight threads read while eight write: a copy is one of each.
 
 use super::spec::{METRICS, metrics};
 use super::{NAME, SETS, params as of_sets};
@@ -257,18 +257,19 @@ mod tests {
         assert!(finish.failed.is_none(), "{:?}", finish.failed);
         let told = |name: &str| finish.reported[name];
         assert!(told("read_ops") > 0.0 && told("write_ops") > 0.0);
-        // Both are asked for, and each moves as much as it says.
-        assert!((told("read_bytes") - told("read_ops") * 4096.0).abs() < 0.5);
-        assert!((told("write_bytes") - told("write_ops") * 4096.0).abs() < 0.5);
-        // A file is closed after so many operations; each of six threads has one when it is stopped.
-        let (asked, closes) = (told("read_ops") + told("write_ops"), told("close_ops"));
-        let off = (closes * 7.0 - asked).abs();
-        assert!(off <= 6.0 * 7.0, "{asked} {closes}");
-        let latencies = &finish.latencies["resp"];
-        assert!(
-            (told("read_ops") + told("write_ops") - model::num::approx(latencies.count())).abs()
-                < 0.5
+        // Both are asked for, and each moves as much as it says, but for one operation of each thread: what goes on
+        // when all are stopped may be counted in parts.
+        let is_near = |a: f64, b: f64, most: f64| assert!((a - b).abs() <= most, "{a} {b}");
+        is_near(told("read_bytes") / 4096.0, told("read_ops"), 3.0);
+        is_near(told("write_bytes") / 4096.0, told("write_ops"), 3.0);
+        let asked = told("read_ops") + told("write_ops");
+        is_near(
+            model::num::approx(finish.latencies["resp"].count()),
+            asked,
+            6.0,
         );
+        // A file is closed after so many operations; each thread has one when it is stopped.
+        is_near(told("close_ops") * 7.0, asked, 6.0 * 8.0);
     }
 
     #[test]
