@@ -15,6 +15,10 @@ pub(super) const SAYS_WITHIN: Duration = Duration::from_secs(10);
 const BUSY_MAX: Duration = Duration::from_secs(3);
 const BUSY_AGAIN_NS: u64 = 100_000_000;
 
+/// iperf3 listens anew after each test by UDP: who comes at once is refused.
+const LISTENS_WITHIN: Duration = Duration::from_millis(500);
+const LISTENS_AGAIN_NS: u64 = 10_000_000;
+
 const SECOND: u64 = 1_000_000_000;
 
 /// Data that stands still for so long does not flow any more.
@@ -50,9 +54,13 @@ pub(super) fn asked(place: &Place, bytes: u64, up: bool) -> Parameters {
 /// A control connection to a server that is free, or becomes so soon.
 fn opened(peer: &Peer) -> Result<Control, Trouble> {
     let until = Until::after(BUSY_MAX);
+    let listens = Until::after(LISTENS_WITHIN);
     loop {
         match Control::open(peer, Until::after(SAYS_WITHIN)) {
             Err(Trouble::Busy) if until.left().is_some() => sys::clock::sleep(BUSY_AGAIN_NS),
+            Err(why) if why.is_refused() && listens.left().is_some() => {
+                sys::clock::sleep(LISTENS_AGAIN_NS);
+            }
             other => return other,
         }
     }
@@ -72,7 +80,10 @@ pub(super) struct Talk {
 impl Talk {
     /// Agrees with the server on a test; it waits for streams then.
     pub(super) fn begin(peer: Peer, way: Way, asked: &Parameters) -> Result<Self, Refused> {
-        let refused = |why: Trouble| Refused(why, peer.clone());
+        let refused = |why: Trouble| Refused {
+            is_rate: why.is_rate(),
+            why: why.told(&peer, "begin a test with"),
+        };
         let control = opened(&peer).map_err(refused)?;
         let until = Until::after(SAYS_WITHIN);
         control.agree(asked, until).map_err(refused)?;
@@ -206,17 +217,14 @@ impl Talk {
 
 /// Why there is no test.
 #[derive(Debug)]
-pub(super) struct Refused(Trouble, Peer);
-
-impl Refused {
+pub(super) struct Refused {
     /// Whether a lower rate may be served.
-    pub(super) fn is_rate(&self) -> bool {
-        self.0.is_rate()
-    }
+    pub(super) is_rate: bool,
+    why: WorkError,
 }
 
 impl From<Refused> for WorkError {
-    fn from(Refused(why, peer): Refused) -> Self {
-        why.told(&peer, "begin a test with")
+    fn from(refused: Refused) -> Self {
+        refused.why
     }
 }

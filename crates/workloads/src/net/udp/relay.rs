@@ -215,6 +215,8 @@ impl<'a> Way<'a> {
             .partition(|(later, _)| *later == 0);
         self.held = held;
         let due: Vec<(u64, Vec<u8>)> = due;
-        due.iter().for_each(|(_, bytes)| let_pass(bytes));
+        for (_, bytes) in &due {
+            let_pass(bytes);
+        }
     }
 }

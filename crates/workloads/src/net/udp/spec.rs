@@ -49,8 +49,8 @@ const SIZE: ParamDef = ParamDef {
     name: "size",
     kind: ParamKind::Size,
     default: "1400",
-    doc: "Bytes of a datagram without the headers of UDP and IP (iperf3's `-l`); from 16 to 65507. What is too long for \
-          the way is not cut up: it is an error.",
+    doc: "Bytes of a datagram without the headers of UDP and IP (iperf3's `-l`); from 16 to 65507. What is too long \
+          for the way is not cut up: it is an error.",
 };
 
 pub(super) static SPEC: Spec = Spec {
@@ -71,8 +71,8 @@ pub(super) static SPEC: Spec = Spec {
             name: "rate",
             kind: ParamKind::Text,
             default: "100M",
-            doc: "Bits per second of each flow, of the datagrams' own bytes (iperf3's `-b`): `800k`, `100M`, `2.5G`, in \
-                  powers of 1000.",
+            doc: "Bits per second of each flow, of the datagrams' own bytes (iperf3's `-b`): `800k`, `100M`, `2.5G`, \
+                  in powers of 1000.",
         },
         SIZE,
         ParamDef {
@@ -169,8 +169,8 @@ pub(super) static MOST: Spec = Spec {
     doc: "A round searches the highest rate of `net.udp` at which less than `loss_max` is lost: rates double from 100 \
           Mbit/s on while they hold, and then the distance between the last one that held and the first that did not \
           is halved until it is 5 %. Each rate is tried for `time`, in a test of iperf3's protocol of its own. A rate \
-          does not hold either where less than 98 % of it arrived, whatever of it was lost, or where nothing of the \
-          last half second did: a sender that cannot send so fast loses nothing.\n\n\
+          does not hold either where less than 98 % of it was sent, or of what was not lost arrived, or where nothing \
+          of the last half second did: a sender that cannot send so fast loses nothing.\n\n\
           The figure is what was received at the highest rate that held. Each datagram is a system call at both ends: \
           without segmentation offload that is often the limit, and a note says so. Copies are flows, which share the \
           rate.",

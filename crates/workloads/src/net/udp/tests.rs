@@ -70,9 +70,9 @@ fn is_close(found: f64, expected: f64) -> bool {
 fn loss_order_and_doubles_of_known_datagrams_are_exact() {
     let fates = |count: u64, _: u64| match count {
         LAST.. if count > LAST => Fate::Drop,
-        _ if count % 7 == 0 && count < LAST => Fate::Drop,
-        _ if count % 11 == 0 && count + 12 < LAST => Fate::Behind(1 + count % 10),
-        _ if count % 13 == 0 && count < LAST => Fate::Twice,
+        _ if count.is_multiple_of(7) && count < LAST => Fate::Drop,
+        _ if count.is_multiple_of(11) && count + 12 < LAST => Fate::Behind(1 + count % 10),
+        _ if count.is_multiple_of(13) && count < LAST => Fate::Twice,
         _ => Fate::Pass,
     };
     // Down, all of it is counted here. A machine without time sends fewer.
@@ -139,7 +139,7 @@ fn jitter_is_that_of_known_delays() {
     // One every 10 ms; each second one comes 6 ms late.
     let fates = |count: u64, _: u64| match count {
         31.. => Fate::Drop,
-        _ if count % 2 == 0 => Fate::Late(6_000_000),
+        _ if count.is_multiple_of(2) => Fate::Late(6_000_000),
         _ => Fate::Pass,
     };
     for direction in DIRECTIONS {
