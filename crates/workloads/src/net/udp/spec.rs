@@ -106,8 +106,8 @@ pub(super) static SPEC: Spec = Spec {
         less(
             LOST,
             Unit::Share,
-            "The part of the datagrams up to the last one that arrived, by their numbers, that the receiver did not get \
-             before the end. `up`: by iperf3's rules, in which one that came twice hides a loss.",
+            "The part of the datagrams up to the last one that arrived, by their numbers, that the receiver did not \
+             get before the end. `up`: by iperf3's rules, in which one that came twice hides a loss.",
         ),
         less(
             REORDERED,
@@ -122,8 +122,8 @@ pub(super) static SPEC: Spec = Spec {
         time(
             JITTER,
             MetricClass::LatencyExtreme,
-            "Jitter of RFC 3550 at the end, the mean over the flows: a sixteenth of the change of the transit time from \
-             one datagram to the next is added and a sixteenth of what was there taken away. The sender's own \
+            "Jitter of RFC 3550 at the end, the mean over the flows: a sixteenth of the change of the transit time \
+             from one datagram to the next is added and a sixteenth of what was there taken away. The sender's own \
              unevenness is in it.",
         ),
         rate(
