@@ -343,13 +343,22 @@ pub(crate) mod root {
         }
         for peer in ["10.77.0.2", "fe80::2%v0", "[fe80::2%v0]:5201"] {
             let bed = Bed::new();
+            // By IPv6 a server of 3.12 serves UDP once, its own client too.
             let args = [
-                "run", "net", "--copies", "2", "--passes", "1", "--peer", peer,
+                "run",
+                "net.tcp",
+                "net.tcp-down",
+                "net.udp",
+                "--copies",
+                "2",
+                "--passes",
+                "1",
+                "--peer",
+                peer,
             ];
-            let few = ["--set", "net.udp-max*.loss_max=50%"];
-            between(&bed, "", &[&args[..], &SHORT, &few].concat()).code(0);
+            between(&bed, "", &[&args[..], &SHORT].concat()).code(0);
             let run = kept(&bed);
-            assert_eq!(all_measured(&run).count(), 6);
+            assert_eq!(all_measured(&run).count(), 3);
         }
     }
 

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Bytes per second of the rate that is asked for here.
-const ASKED: f64 = 1_000_000.0;
+const ASKED: f64 = 2_000_000.0;
 
-const SHORT: [&str; 4] = ["--set", "net.udp*.time=1s", "--set", "net.udp*.rate=8M"];
+const SHORT: [&str; 4] = ["--set", "net.udp*.time=1s", "--set", "net.udp*.rate=16M"];
 
 #[track_caller]
 fn fits(test: &str, flows: u32, measured: &Measured) {

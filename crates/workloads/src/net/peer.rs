@@ -127,6 +127,10 @@ pub(crate) const SAYS_WITHIN: Duration = Duration::from_secs(10);
 const BUSY_MAX: Duration = Duration::from_secs(3);
 const BUSY_AGAIN_NS: u64 = 100_000_000;
 
+/// iperf3 listens anew after each test by UDP: who comes at once is refused.
+const LISTENS_WITHIN: Duration = Duration::from_millis(500);
+const LISTENS_AGAIN_NS: u64 = 10_000_000;
+
 impl Other {
     /// Where the run may speak to it.
     pub(crate) fn permitted(path: &Path, permits: &Permits) -> Result<Self, WorkError> {
@@ -156,10 +160,13 @@ impl Other {
 }
 
 fn when_free<T>(open: impl Fn(Until) -> Result<T, Trouble>) -> Result<T, Trouble> {
-    let until = Until::after(BUSY_MAX);
+    let (until, listens) = (Until::after(BUSY_MAX), Until::after(LISTENS_WITHIN));
     loop {
         match open(Until::after(SAYS_WITHIN)) {
             Err(Trouble::Busy(_)) if until.left().is_some() => sys::clock::sleep(BUSY_AGAIN_NS),
+            Err(why) if why.is_refused() && listens.left().is_some() => {
+                sys::clock::sleep(LISTENS_AGAIN_NS);
+            }
             other => return other,
         }
     }

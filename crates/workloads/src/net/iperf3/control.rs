@@ -233,6 +233,12 @@ impl Control {
 }
 
 impl Trouble {
+    /// Whether nobody listens at this moment.
+    pub(crate) fn is_refused(&self) -> bool {
+        let refused = ErrorKind::ConnectionRefused;
+        matches!(self, Self::Connect(NotConnected::Refused(error)) if error.kind() == refused)
+    }
+
     /// Whether a lower rate may be served.
     pub(crate) fn is_rate(&self) -> bool {
         matches!(self, Self::Told(error) if error.number == TOTAL_RATE)

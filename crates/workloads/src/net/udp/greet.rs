@@ -79,7 +79,8 @@ fn not_greeted(error: &io::Error, socket: &UdpSocket, control: &Control, peer: &
         ),
         ErrorKind::ConnectionRefused => format!(
             "UDP is blocked: UDP port {port} there is refused ({error}); TCP passes\nhint: a packet filter there \
-             refuses it, or another machine answers TCP"
+             refuses it, another machine answers TCP, or iperf3 listens no more: over IPv6 `iperf3 -s` 3.12 serves UDP \
+             once, whoever asks, and is to be started again"
         ),
         ErrorKind::PermissionDenied => format!(
             "UDP is blocked: {error}\nhint: a packet filter of this machine refuses what goes to UDP port {port} there"

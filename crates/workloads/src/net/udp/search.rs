@@ -131,7 +131,9 @@ fn judged(outcome: &Outcome, asked: f64, loss_max: f64) -> Option<Why> {
     if outcome.sent < ARRIVES * asked {
         return Some(Why::Sender);
     }
-    (outcome.rate < ARRIVES * asked || outcome.unseen > ON_ITS_WAY).then_some(Why::Late)
+    // Where much may be lost, what was is not late.
+    let arrives = ARRIVES * asked * (1.0 - outcome.lost_share);
+    (outcome.rate < arrives || outcome.unseen > ON_ITS_WAY).then_some(Why::Late)
 }
 
 impl Body for Search {
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_rate_holds_where_next_to_nothing_is_lost_and_nearly_all_arrives() {
-        let check = |(sent, rate, lost_share, unseen): (f64, f64, f64, f64), expected| {
+        let check = |(sent, rate, lost_share, unseen): (f64, f64, f64, f64), loss_max, expected| {
             let outcome = Outcome {
                 rate,
                 sent,
@@ -205,14 +207,16 @@ mod tests {
                 here: (1, sys::process::Usage::default()),
                 theirs: crate::net::iperf3::Results::default(),
             };
-            assert_eq!(judged(&outcome, 100.0, 0.001), expected);
+            assert_eq!(judged(&outcome, 100.0, loss_max), expected);
         };
-        check((100.0, 100.0, 0.0009, 0.01), None);
-        check((99.0, 98.5, 0.0, 0.4), None);
-        check((100.0, 99.0, 0.001, 0.0), Some(Why::Lost(0.001)));
+        check((100.0, 100.0, 0.0009, 0.01), 0.001, None);
+        check((99.0, 98.5, 0.0, 0.4), 0.001, None);
+        check((100.0, 99.0, 0.001, 0.0), 0.001, Some(Why::Lost(0.001)));
+        check((100.0, 70.0, 0.3, 0.0), 0.5, None);
         // A sender that lags has lost nothing.
-        check((97.0, 97.0, 0.0, 0.0), Some(Why::Sender));
-        check((100.0, 95.0, 0.0, 0.05), Some(Why::Late));
-        check((100.0, 99.0, 0.0, 0.6), Some(Why::Late));
+        check((97.0, 97.0, 0.0, 0.0), 0.001, Some(Why::Sender));
+        check((100.0, 95.0, 0.0, 0.05), 0.001, Some(Why::Late));
+        check((100.0, 65.0, 0.3, 0.0), 0.5, Some(Why::Late));
+        check((100.0, 99.0, 0.0, 0.6), 0.001, Some(Why::Late));
     }
 }

@@ -106,8 +106,8 @@ pub(super) static SPEC: Spec = Spec {
         less(
             LOST,
             Unit::Share,
-            "The part of the datagrams up to the last one that arrived, by their numbers, that the receiver did not get \
-             before the end. `up`: by iperf3's rules, in which one that came twice hides a loss.",
+            "The part of the datagrams up to the last one that arrived, by their numbers, that the receiver did not \
+             get before the end. `up`: by iperf3's rules, in which one that came twice hides a loss.",
         ),
         less(
             REORDERED,
@@ -122,8 +122,8 @@ pub(super) static SPEC: Spec = Spec {
         time(
             JITTER,
             MetricClass::LatencyExtreme,
-            "Jitter of RFC 3550 at the end, the mean over the flows: a sixteenth of the change of the transit time from \
-             one datagram to the next is added and a sixteenth of what was there taken away. The sender's own \
+            "Jitter of RFC 3550 at the end, the mean over the flows: a sixteenth of the change of the transit time \
+             from one datagram to the next is added and a sixteenth of what was there taken away. The sender's own \
              unevenness is in it.",
         ),
         rate(
@@ -169,8 +169,8 @@ pub(super) static MOST: Spec = Spec {
     doc: "A round searches the highest rate of `net.udp` at which less than `loss_max` is lost: rates double from 100 \
           Mbit/s on while they hold, and then the distance between the last one that held and the first that did not \
           is halved until it is 5 %. Each rate is tried for `time`, in a test of iperf3's protocol of its own. A rate \
-          does not hold either where less than 98 % of it arrived, whatever of it was lost, or where nothing of the \
-          last half second did: a sender that cannot send so fast loses nothing.\n\n\
+          does not hold either where less than 98 % of it was sent, or of what was not lost arrived, or where nothing \
+          of the last half second did: a sender that cannot send so fast loses nothing.\n\n\
           The figure is what was received at the highest rate that held. Each datagram is a system call at both ends: \
           without segmentation offload that is often the limit, and a note says so. Copies are flows, which share the \
           rate.",
