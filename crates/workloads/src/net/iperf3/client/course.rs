@@ -323,6 +323,6 @@ fn take_in(ended: &mut Ended, theirs: Results) {
     };
     ended.remote_congestion = theirs.congestion_used;
     let json = theirs.server_output_json;
-    let json = json.map(|json| RemoteReport::Json(json.text().to_owned()));
+    let json = json.map(|json| RemoteReport::Json(json.to_string()));
     ended.remote_report = theirs.server_output_text.map(RemoteReport::Text).or(json);
 }
