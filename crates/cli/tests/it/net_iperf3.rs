@@ -343,22 +343,15 @@ pub(crate) mod root {
         }
         for peer in ["10.77.0.2", "fe80::2%v0", "[fe80::2%v0]:5201"] {
             let bed = Bed::new();
-            // By IPv6 a server of 3.12 serves UDP once, its own client too.
-            let args = [
-                "run",
-                "net.tcp",
-                "net.tcp-down",
-                "net.udp",
-                "--copies",
-                "2",
-                "--passes",
-                "1",
-                "--peer",
-                peer,
-            ];
-            between(&bed, "", &[&args[..], &SHORT].concat()).code(0);
+            // By IPv6 a server of 3.12 serves one stream of UDP, once, its own client too.
+            let mut args = vec!["run", "net.tcp", "net.tcp-down"];
+            args.extend(peer.starts_with("10.").then_some("net.udp"));
+            let tests = args.len() - 1;
+            args.extend(["--copies", "2", "--passes", "1", "--peer", peer]);
+            args.extend(SHORT);
+            between(&bed, "", &args).code(0);
             let run = kept(&bed);
-            assert_eq!(all_measured(&run).count(), 3);
+            assert_eq!(all_measured(&run).count(), tests);
         }
     }
 
