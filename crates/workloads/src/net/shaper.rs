@@ -38,6 +38,12 @@ pub(super) struct Rates {
 }
 
 impl Rates {
+    /// Whether it is time for another look: asking what has passed holds the flow up for a moment.
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        self.last
+            .is_none_or(|(at, _)| now.saturating_sub(at) >= LOOK_NS)
+    }
+
     /// So many bytes had passed at this instant.
     pub(super) fn see(&mut self, now: u64, bytes: u64) {
         let Some((at, before)) = self.last else {
@@ -45,9 +51,6 @@ impl Rates {
             return;
         };
         let span = now.saturating_sub(at);
-        if span < LOOK_NS {
-            return;
-        }
         self.last = Some((now, bytes));
         let rate = approx(bytes.saturating_sub(before)) * 8e9 / approx(span);
         self.count += 1;

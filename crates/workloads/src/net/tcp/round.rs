@@ -82,7 +82,7 @@ impl Round {
             return Err(self.ended());
         }
         self.talk.look(self.flows.bytes(), now)?;
-        if let Some(rates) = &mut self.rates {
+        if let Some(rates) = self.rates.as_mut().filter(|rates| rates.is_due(now)) {
             rates.see(now, self.flows.passed());
         }
         if self.up && now >= self.next_ask {
