@@ -6,7 +6,7 @@
 use crate::args::TokenArgs;
 use crate::exit::{Exit, failure};
 use crate::own_file::first_line;
-use crate::planned;
+use crate::{planned, resume};
 use engine::consent::{Consent, Permits};
 use engine::secret::Secret;
 use engine::workload::WorkError;
@@ -113,6 +113,9 @@ pub(crate) fn asked(run: &Run, runs: &[Run], permits: &Permits) -> anyhow::Resul
             })?;
         }
     }
-    let says = now.plan.peers().any(|peer| !peer.server.is_empty());
-    Ok(says.then_some(now))
+    if now.plan.peers().all(|peer| peer.server.is_empty()) {
+        return Ok(None);
+    }
+    resume::refuse_another(run, &now)?;
+    Ok(Some(now))
 }

@@ -9,7 +9,7 @@ use crate::output;
 use crate::peer;
 use crate::progress::Bar;
 use crate::rescue::Rescue;
-use crate::resume::{self, goes_on};
+use crate::resume::goes_on;
 use crate::server;
 use engine::consent::{Granted, Left, Permits};
 use engine::ground::Preparing;
@@ -154,14 +154,10 @@ fn rehearsed<'a>(runs: &'a [Run], permits: &Permits) -> anyhow::Result<Cow<'a, [
             continue;
         }
         set_up_once(run)?;
-        let asked = match peer::asked(run, runs, permits)? {
-            Some(asked) => {
-                resume::refuse_another(run, &asked)?;
-                Some(asked)
-            }
-            None => server::asked(run, permits)?,
-        };
-        if let Some(asked) = asked {
+        // A run may work on both.
+        let peer = peer::asked(run, runs, permits)?;
+        let server = server::asked(peer.as_ref().unwrap_or(run), permits)?;
+        if let Some(asked) = server.or(peer) {
             all.to_mut()[at] = asked;
         }
     }

@@ -3,6 +3,7 @@
 use crate::bed::{Bed, Done, eventually};
 use crate::net_serve::Server;
 use crate::password::{family, holds, is_worker, kept_nowhere, readable};
+use crate::postgres;
 use crate::servers::says;
 use model::named::NamedKind;
 use model::record::{Outcome, Run};
@@ -105,6 +106,29 @@ fn every_test_of_the_network_runs_with_a_token_and_the_token_is_kept_nowhere() {
         "1 stream from here",
     ] {
         assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_server_and_a_peer_of_one_run_both_say_what_they_are() {
+    let test = "a_server_and_a_peer_of_one_run_both_say_what_they_are";
+    let Some(database) = postgres::Server::start(test, &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    let server = Server::closed(&bed, &[]);
+    let (peer, url) = (server.peer(), database.socket("shop"));
+    let tests = ["run", "db.point-select", "net.rr", "--passes", "1"];
+    let on = ["--db", &url, "--peer", &peer];
+    let small = ["--set", "db.point-select.table_size=1000"];
+    let args = [&tests[..], &on, &small].concat();
+    with_token(&bed, &server.token(), &args).code(0);
+    let run = kept(&bed);
+    let kinds: Vec<NamedKind> = run.plan.named.iter().map(|named| named.kind).collect();
+    assert_eq!(kinds, [NamedKind::Server, NamedKind::TokenPeer]);
+    for named in &run.plan.named {
+        let mut names = named.server.iter().map(|fact| fact.name.as_str());
+        assert!(names.any(|name| name == "version"), "{named:?}");
     }
 }
 

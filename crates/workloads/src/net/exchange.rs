@@ -6,9 +6,53 @@
 //! counted: it may be lost by nature. Nothing is allocated for an exchange, and no time is taken, which is the
 //! caller's.
 
+use model::spec::{
+    Amount, Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Time,
+};
+use model::units::Unit;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
+
+/// Bytes of a message, as tests of round trips have it.
+pub(super) const MESSAGE_SIZE: ParamDef = ParamDef {
+    name: "size",
+    kind: ParamKind::Size,
+    default: "1",
+    doc: "Bytes of a message, the same each way (netperf's `-r SIZE,SIZE`); from 1 to 32k.",
+};
+
+/// Messages that were lost, which UDP alone has.
+pub(super) const UNANSWERED: MetricDef = MetricDef {
+    quantity: "lost_share",
+    unit: Unit::Share,
+    better: Better::Lower,
+    class: MetricClass::System,
+    how: How::Reported(Fold::Mean),
+    role: Role::Plain,
+    doc: "Over UDP: messages without an answer within 0.2 s, which were sent again, over all that were sent.",
+};
+
+/// How many operations a second.
+pub(super) const fn ops_per_s(doc: &'static str) -> MetricDef {
+    let how = How::Per(Amount::Work, Time::Wall);
+    MetricDef::rate(
+        "ops_per_s",
+        Unit::OpsPerSecond,
+        MetricClass::Throughput,
+        how,
+        doc,
+    )
+}
+
+/// A socket of UDP between the addresses that this connection has, which hears nobody else: from a port of its own.
+pub(super) fn datagrams_beside(stream: &TcpStream, to: SocketAddr) -> io::Result<UdpSocket> {
+    let mut here = stream.local_addr()?;
+    here.set_port(0);
+    let socket = UdpSocket::bind(here)?;
+    socket.connect(to)?;
+    Ok(socket)
+}
 
 /// How long a message may stay without an answer until the other side is given up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@ use super::iperf3::PORT;
 use super::iperf3::control::{Control, Trouble};
 use super::own::client::Session;
 use super::own::{BadToken, Token};
-use engine::consent::Permits;
+use engine::consent::{Permits, Touch};
 use engine::workload::{StandIn, WorkError};
 use model::named::{NamedKind, ServerFact};
 use std::fmt;
@@ -128,8 +128,8 @@ const BUSY_MAX: Duration = Duration::from_secs(3);
 const BUSY_AGAIN_NS: u64 = 100_000_000;
 
 /// iperf3 listens anew after each test by UDP: who comes at once is refused.
-const LISTENS_WITHIN: Duration = Duration::from_millis(500);
-const LISTENS_AGAIN_NS: u64 = 10_000_000;
+pub(super) const LISTENS_WITHIN: Duration = Duration::from_millis(500);
+pub(super) const LISTENS_AGAIN_NS: u64 = 10_000_000;
 
 impl Other {
     /// Where the run may speak to it.
@@ -175,6 +175,16 @@ fn when_free<T>(open: impl Fn(Until) -> Result<T, Trouble>) -> Result<T, Trouble
 /// What stands in, where that is a peer.
 pub(crate) fn peer_of(stand_in: Option<&StandIn>) -> Option<&StandIn> {
     stand_in.filter(|named| named.kind.is_peer())
+}
+
+/// That it is spoken to.
+pub(crate) fn touch(peer: &StandIn) -> Touch {
+    Touch {
+        path: peer.path.clone(),
+        kind: peer.kind,
+        writes: false,
+        creates: false,
+    }
 }
 
 /// Looks whether the peer at this address listens, lets us in, has no other test and is there for so long: what it says

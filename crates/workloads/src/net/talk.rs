@@ -56,6 +56,7 @@ impl Talk {
     pub(super) fn begin(other: Other, way: Way, asked: &Parameters) -> Result<Self, Refused> {
         let refused = |why: Trouble| Refused {
             is_rate: why.is_rate(),
+            is_gone: matches!(why, Trouble::Gone),
             why: why.told(&other.peer, "begin a test with"),
         };
         let control = other.control().map_err(refused)?;
@@ -194,12 +195,18 @@ impl Talk {
 pub(super) struct Refused {
     why: WorkError,
     is_rate: bool,
+    is_gone: bool,
 }
 
 impl Refused {
     /// Whether a lower rate may be served.
     pub(super) const fn is_rate(&self) -> bool {
         self.is_rate
+    }
+
+    /// Whether the server closed the connection without a word.
+    pub(super) const fn is_gone(&self) -> bool {
+        self.is_gone
     }
 }
 

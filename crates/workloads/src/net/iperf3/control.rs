@@ -7,7 +7,7 @@ use super::wire_error::{Part, WireError};
 use super::{Cookie, Parameters, Results, ServerError, State};
 use crate::connect::{NotConnected, connect};
 use crate::net::deadline::{Timed, is_readable_within, leave};
-use crate::net::exchange::is_time_out;
+use crate::net::exchange::{datagrams_beside, is_time_out};
 use crate::net::own::client::Session;
 use crate::net::own::{Answer, Request, Token};
 use crate::net::peer::Peer;
@@ -131,11 +131,7 @@ impl Control {
 
     /// A socket of UDP for a stream, between the addresses that the control connection has: it hears nobody else.
     pub(crate) fn socket(&self) -> io::Result<UdpSocket> {
-        let mut here = self.stream.local_addr()?;
-        here.set_port(0);
-        let socket = UdpSocket::bind(here)?;
-        socket.connect(self.at)?;
-        Ok(socket)
+        datagrams_beside(&self.stream, self.at)
     }
 
     /// Makes a connection to [`Self::at`] a stream of this test.

@@ -64,28 +64,28 @@ fn part(way: u8, from: &mut &[u8]) -> Result<(), WireError> {
     }
 }
 
+/// The files in which a search of this target begins.
+#[cfg(test)]
+pub(in crate::net) fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let files = std::fs::read_dir(root.join(target)).unwrap().flatten();
+    let mut files: Vec<_> = files.map(|file| file.path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+        .iter()
+        .map(|file| std::fs::read(file).unwrap())
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::path::Path;
-
-    /// The files in which a search begins.
-    fn seeds() -> Vec<Vec<u8>> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/iperf3_wire");
-        let files = std::fs::read_dir(root).unwrap().flatten();
-        let mut files: Vec<_> = files.map(|file| file.path()).collect();
-        files.sort();
-        assert!(!files.is_empty());
-        files
-            .iter()
-            .map(|file| std::fs::read(file).unwrap())
-            .collect()
-    }
 
     #[test]
     fn the_files_of_the_corpus_are_read_to_their_ends() {
-        for seed in seeds() {
+        for seed in seeds("iperf3_wire") {
             wire(&seed);
             let mut from = seed.as_slice();
             while let Some((way, rest)) = from.split_first() {
@@ -107,7 +107,7 @@ mod tests {
             cut in any::<prop::sample::Index>(),
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         ) {
-            let seeds = seeds();
+            let seeds = seeds("iperf3_wire");
             let mut bytes = seeds[seed.index(seeds.len())].clone();
             for (place, byte) in &changes {
                 let place = place.index(bytes.len());

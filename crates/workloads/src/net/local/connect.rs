@@ -8,8 +8,8 @@
 //! reset by the client, for which `SO_LINGER` would have to be set for each connection: the server's sockets take it
 //! over from the one that listens.
 
-use super::{CPU_PER_OP, Call, IP, failed, gone, listen, loopback, ops_per_s};
-use crate::net::exchange::{PATIENCE, again, is_time_out};
+use super::{CPU_PER_OP, Call, IP, failed, gone, listen, loopback};
+use crate::net::exchange::{PATIENCE, again, is_time_out, ops_per_s};
 use crate::storage::{mean, p50, p99};
 use crate::sysbench::LAT_MAX;
 use engine::recorder::Recorder;

@@ -15,8 +15,7 @@ pub(crate) use tcp::LOCAL_TCP;
 use super::exchange::{PATIENCE, is_time_out};
 use engine::workload::WorkError;
 use model::params::Params;
-use model::spec::{Amount, How, MetricClass, MetricDef, ParamDef, ParamKind, Time};
-use model::units::Unit;
+use model::spec::{How, MetricClass, MetricDef, ParamDef, ParamKind, Time};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use sys::process::Usage;
@@ -37,18 +36,6 @@ const CPU_PER_OP: MetricDef = MetricDef::time(
     "CPU time, user and system, of both sides over the operations. What the kernel does outside of both, as in \
      ksoftirqd, is not in it.",
 );
-
-/// How many operations a second.
-const fn ops_per_s(doc: &'static str) -> MetricDef {
-    let how = How::Per(Amount::Work, Time::Wall);
-    MetricDef::rate(
-        "ops_per_s",
-        Unit::OpsPerSecond,
-        MetricClass::Throughput,
-        how,
-        doc,
-    )
-}
 
 /// The address of loopback.
 fn loopback(params: &Params) -> IpAddr {

@@ -4,8 +4,8 @@
 //! of one, so that a switch from one to the other keeps its address space, and both sides' CPU time is that of one
 //! process.
 
-use super::{CPU_PER_OP, Call, IP, connected, failed, gone, loopback, ops_per_s};
-use crate::net::exchange::{Asker, Link, PATIENCE, answer};
+use super::{CPU_PER_OP, Call, IP, connected, failed, gone, loopback};
+use crate::net::exchange::{Asker, Link, MESSAGE_SIZE, PATIENCE, UNANSWERED, answer, ops_per_s};
 use crate::storage::{mean, p50, p99, p999};
 use crate::sysbench::LAT_MAX;
 use engine::recorder::Recorder;
@@ -15,10 +15,7 @@ use model::headline::{Headline, Topic};
 use model::latency::LAT;
 use model::num::approx;
 use model::params::Params;
-use model::spec::{
-    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
-};
-use model::units::Unit;
+use model::spec::{MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use sys::loops::team::{Member, Team};
@@ -32,17 +29,6 @@ pub(crate) struct LocalRr;
 
 /// Bytes of a message at most: what fits into one datagram of loopback, whose largest packet is 64 KiB.
 const SIZE_MAX: u64 = 32 << 10;
-
-/// What UDP alone has.
-const LOST: MetricDef = MetricDef {
-    quantity: "lost_share",
-    unit: Unit::Share,
-    better: Better::Lower,
-    class: MetricClass::System,
-    how: How::Reported(Fold::Mean),
-    role: Role::Plain,
-    doc: "Over UDP: messages without an answer within 0.2 s, which were sent again, over all that were sent.",
-};
 
 static SPEC: Spec = Spec {
     name: "net.local-rr",
@@ -62,12 +48,7 @@ static SPEC: Spec = Spec {
             default: "tcp",
             doc: "Over a connection of TCP, or between two sockets of UDP that know each other.",
         },
-        ParamDef {
-            name: "size",
-            kind: ParamKind::Size,
-            default: "1",
-            doc: "Bytes of a message, the same each way (netperf's `-r SIZE,SIZE`); from 1 to 32k.",
-        },
+        MESSAGE_SIZE,
         IP,
     ],
     metrics: &[
@@ -86,7 +67,7 @@ static SPEC: Spec = Spec {
         p999("lat_ns_p999", LAT),
         LAT_MAX,
         CPU_PER_OP,
-        LOST,
+        UNANSWERED,
     ],
     tests: &[
         TestDef::new(
@@ -123,7 +104,7 @@ impl Workload for LocalRr {
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
         let metrics = SPEC.metrics.iter();
         metrics
-            .filter(|metric| is_udp(params) || metric.quantity != LOST.quantity)
+            .filter(|metric| is_udp(params) || metric.quantity != UNANSWERED.quantity)
             .collect()
     }
 
@@ -251,7 +232,9 @@ impl Body for RoundTrips {
         let (done, lost) = (self.asker.done() - done, self.asker.lost() - lost);
         if self.asker.loses() && done > 0 {
             let share = approx(lost) / approx(done + lost);
-            finish.reported.insert(LOST.quantity.to_owned(), share);
+            finish
+                .reported
+                .insert(UNANSWERED.quantity.to_owned(), share);
         }
         Ok(finish)
     }

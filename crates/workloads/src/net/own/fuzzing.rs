@@ -59,25 +59,12 @@ fn part(way: u8, from: &mut &[u8]) -> Result<(), WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::iperf3::fuzzing::seeds;
     use proptest::prelude::*;
-    use std::path::Path;
-
-    /// The files in which a search begins.
-    fn seeds() -> Vec<Vec<u8>> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/kurabe_wire");
-        let files = std::fs::read_dir(root).unwrap().flatten();
-        let mut files: Vec<_> = files.map(|file| file.path()).collect();
-        files.sort();
-        assert!(!files.is_empty());
-        files
-            .iter()
-            .map(|file| std::fs::read(file).unwrap())
-            .collect()
-    }
 
     #[test]
     fn the_files_of_the_corpus_are_read_to_their_ends() {
-        for seed in seeds() {
+        for seed in seeds("kurabe_wire") {
             words(&seed);
             let mut from = seed.as_slice();
             while let Some((way, rest)) = from.split_first() {
@@ -98,7 +85,7 @@ mod tests {
             seed in any::<prop::sample::Index>(),
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         ) {
-            let seeds = seeds();
+            let seeds = seeds("kurabe_wire");
             let mut bytes = seeds[seed.index(seeds.len())].clone();
             for (place, byte) in &changes {
                 let place = place.index(bytes.len());

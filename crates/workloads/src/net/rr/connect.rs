@@ -6,7 +6,7 @@
 
 use super::round::failed;
 use super::{SETUP, SETUP_MAX, on_stand_in, other, reached, seconds, supported, touches};
-use crate::net::exchange::PATIENCE;
+use crate::net::exchange::{PATIENCE, ops_per_s};
 use crate::net::iperf3::control::Trouble;
 use crate::net::own::Request;
 use crate::net::own::client::Session;
@@ -53,7 +53,7 @@ static SPEC: Spec = Spec {
           other and checks what it shows: its time for that is in the figures.",
     params: &[],
     metrics: &[
-        super::spec::ops_per_s(
+        ops_per_s(
             "Connections, over the wall time from before the first socket is made to the return of the last close.",
         ),
         mean(

@@ -7,9 +7,10 @@ mod spec;
 
 pub(crate) use connect::CONNECT;
 
+use super::exchange::UNANSWERED;
 use super::own::Protocol;
 use super::own::words::{FLOWS_MAX, MESSAGE_MAX, whole_seconds};
-use super::peer::{Other, peer_of, reach};
+use super::peer::{Other, peer_of, reach, touch};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
 use model::headline::{Headline, Topic};
@@ -20,7 +21,7 @@ use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
 use round::{Asked, Round};
-use spec::{LOAD_DOWN, LOAD_UP, LOST, SPEC};
+use spec::{LOAD_DOWN, LOAD_UP, SPEC};
 use std::time::Duration;
 
 /// The workload.
@@ -58,13 +59,7 @@ fn seconds(place: &Place) -> u32 {
 /// What both tests say of their peer.
 fn touches(stand_in: Option<&StandIn>) -> Vec<Touch> {
     let own = peer_of(stand_in).filter(|named| named.kind == NamedKind::TokenPeer);
-    let own = own.map(|peer| Touch {
-        path: peer.path.clone(),
-        kind: peer.kind,
-        writes: false,
-        creates: false,
-    });
-    own.into_iter().collect()
+    own.map(touch).into_iter().collect()
 }
 
 fn on_stand_in(stand_in: &StandIn) -> Result<Option<OnStandIn>, String> {
@@ -142,10 +137,9 @@ impl Workload for Rr {
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
         let (up, down) = load(params);
         let is_known = |metric: &&MetricDef| match metric.quantity {
-            LOST => is_udp(params),
             LOAD_UP => up > 0,
             LOAD_DOWN => down > 0,
-            _ => true,
+            other => other != UNANSWERED.quantity || is_udp(params),
         };
         SPEC.metrics.iter().filter(is_known).collect()
     }

@@ -1,8 +1,8 @@
 //! A round of messages: the talk before, the load beside, and the count behind.
 
-use super::spec::{LOAD_DOWN, LOAD_UP, LOST};
+use super::spec::{LOAD_DOWN, LOAD_UP};
 use crate::net::deadline::Timed;
-use crate::net::exchange::{Asker, Link, PATIENCE, is_time_out};
+use crate::net::exchange::{Asker, Link, PATIENCE, UNANSWERED, datagrams_beside, is_time_out};
 use crate::net::iperf3::control::Trouble;
 use crate::net::iperf3::wire_error::{Part, WireError, fill};
 use crate::net::own::client::Session;
@@ -136,10 +136,7 @@ fn load(
 /// A socket that hears nobody but the server, which knows it too.
 fn meet(session: &mut Session) -> Result<UdpSocket, Trouble> {
     let failed = |error: io::Error| Trouble::Failed(format!("open a socket of UDP: {error}"));
-    let mut from = session.stream().local_addr().map_err(failed)?;
-    from.set_port(0);
-    let socket = UdpSocket::bind(from).map_err(failed)?;
-    socket.connect(session.at()).map_err(failed)?;
+    let socket = datagrams_beside(session.stream(), session.at()).map_err(failed)?;
     socket
         .set_read_timeout(Some(HELLO_WITHIN))
         .map_err(failed)?;
@@ -162,9 +159,8 @@ fn meet(session: &mut Session) -> Result<UdpSocket, Trouble> {
     said.map_err(|error| WireError::Unsent(Part::Proof, error))?;
     let mut word = [0];
     fill(&mut line, &mut word, Part::Answer)?;
-    // Answers to hellos that were sent twice.
+    // Answers to hellos that were sent twice; a network may double them.
     socket.set_nonblocking(true).map_err(failed)?;
-    // A network may double them.
     let _ = (0..2 * HELLOS).find(|_| socket.recv(&mut [0; 64]).is_err());
     socket.set_nonblocking(false).map_err(failed)?;
     Ok(socket)
@@ -239,7 +235,9 @@ impl Body for Round {
         let (done, lost) = (self.asker.done() - done, self.asker.lost() - lost);
         if self.asker.loses() && done > 0 {
             let share = approx(lost) / approx(done + lost);
-            finish.reported.insert(LOST.to_owned(), share);
+            finish
+                .reported
+                .insert(UNANSWERED.quantity.to_owned(), share);
         }
         let (before, then) = self.loaded;
         let span = Duration::from_nanos(now.saturating_sub(then)).as_secs_f64();

@@ -1,45 +1,26 @@
 //! What `net.rr` declares.
 
+use crate::net::exchange::{MESSAGE_SIZE, UNANSWERED, ops_per_s};
 use crate::net::own::words::FLOWS_MAX;
 use crate::storage::{mean, p50, p99, p999};
 use crate::sysbench::LAT_MAX;
 use model::latency::LAT;
-use model::spec::{
-    Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec,
-    TestDef, Time,
-};
+use model::spec::{Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Unit;
 
-pub(super) const LOST: &str = "lost_share";
 pub(super) const LOAD_UP: &str = "load_up_bytes_per_s";
 pub(super) const LOAD_DOWN: &str = "load_down_bytes_per_s";
 
-/// How many of something a second.
-pub(super) const fn ops_per_s(doc: &'static str) -> MetricDef {
+/// What the round trips were beside.
+const fn load(quantity: &'static str, doc: &'static str) -> MetricDef {
+    let how = How::Reported(Fold::Mean);
     MetricDef::rate(
-        "ops_per_s",
-        Unit::OpsPerSecond,
-        MetricClass::Throughput,
-        How::Per(Amount::Work, Time::Wall),
+        quantity,
+        Unit::BytesPerSecond,
+        MetricClass::System,
+        how,
         doc,
     )
-}
-
-const fn reported(
-    quantity: &'static str,
-    unit: Unit,
-    better: Better,
-    doc: &'static str,
-) -> MetricDef {
-    MetricDef {
-        quantity,
-        unit,
-        better,
-        class: MetricClass::System,
-        how: How::Reported(Fold::Mean),
-        role: Role::Plain,
-        doc,
-    }
 }
 
 pub(super) static SPEC: Spec = Spec {
@@ -61,12 +42,7 @@ pub(super) static SPEC: Spec = Spec {
             default: "tcp",
             doc: "Over a connection of TCP, or by datagrams between the server's port and one of ours.",
         },
-        ParamDef {
-            name: "size",
-            kind: ParamKind::Size,
-            default: "1",
-            doc: "Bytes of a message, the same each way (netperf's `-r SIZE,SIZE`); from 1 to 32k.",
-        },
+        MESSAGE_SIZE,
         ParamDef {
             name: "load",
             kind: ParamKind::Choice(&["none", "up", "down", "both"]),
@@ -97,23 +73,14 @@ pub(super) static SPEC: Spec = Spec {
         p99("lat_ns_p99", LAT),
         p999("lat_ns_p999", LAT),
         LAT_MAX,
-        reported(
-            LOST,
-            Unit::Share,
-            Better::Lower,
-            "Over UDP: messages without an answer within 0.2 s, which were sent again, over all that were sent.",
-        ),
-        reported(
+        UNANSWERED,
+        load(
             LOAD_UP,
-            Unit::BytesPerSecond,
-            Better::Higher,
             "Bytes that the flows of load to the peer wrote in the measured part, over its time: what the round trips \
              were beside, and no figure of the network's rate.",
         ),
-        reported(
+        load(
             LOAD_DOWN,
-            Unit::BytesPerSecond,
-            Better::Higher,
             "Bytes that came by the flows of load from the peer in the measured part, over its time.",
         ),
     ],

@@ -1,4 +1,4 @@
-//! `net.tcp`: bytes one way between this machine and one where an iperf3 server listens.
+//! `net.tcp`: bytes one way between this machine and one where `kurabe net serve` or an iperf3 server listens.
 //!
 //! A round is one test of iperf3's protocol, which we end when its time is over here. The supervisor's copies are flows
 //! of one worker: one test has them all. The peer's address is resolved once per round.
@@ -9,7 +9,7 @@ pub(super) mod flows;
 mod round;
 mod spec;
 
-use super::peer::{Other, peer_of, reach};
+use super::peer::{Other, peer_of, reach, touch};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
 use model::headline::{Headline, Topic};
@@ -19,6 +19,7 @@ use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
 use round::Round;
+pub(in crate::net) use spec::{DIRECTION, TIME};
 use spec::{OF_SENDERS, SPEC};
 
 /// The workload.
@@ -116,13 +117,7 @@ impl Workload for Tcp {
     }
 
     fn touches(&self, _: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        let peer = peer_of(stand_in).map(|peer| Touch {
-            path: peer.path.clone(),
-            kind: peer.kind,
-            writes: false,
-            creates: false,
-        });
-        peer.into_iter().collect()
+        peer_of(stand_in).map(touch).into_iter().collect()
     }
 
     fn without_stand_in(&self) -> Result<(), String> {

@@ -16,6 +16,22 @@ pub(super) const SNDBUF_LIMITED: &str = "sndbuf_limited_share";
 /// What only a sender's kernel knows.
 pub(super) const OF_SENDERS: [&str; 3] = [RTT_MEAN, RWND_LIMITED, SNDBUF_LIMITED];
 
+/// Which way bytes go.
+pub(in crate::net) const DIRECTION: ParamDef = ParamDef {
+    name: "direction",
+    kind: ParamKind::Choice(&["up", "down"]),
+    default: "up",
+    doc: "`up`: from here to the peer; `down`: from the peer to here (iperf3's `-R`).",
+};
+
+/// How long a round is.
+pub(in crate::net) const TIME: ParamDef = ParamDef {
+    name: "time",
+    kind: ParamKind::Duration,
+    default: "3s",
+    doc: "How long a round measures (iperf3's `-t`); from 1s to 1h.",
+};
+
 pub(super) static SPEC: Spec = Spec {
     name: "net.tcp",
     version: 1,
@@ -29,18 +45,8 @@ pub(super) static SPEC: Spec = Spec {
           counted here. The windows of a round show what our side read, or what the peer's kernel has \
           acknowledged.",
     params: &[
-        ParamDef {
-            name: "direction",
-            kind: ParamKind::Choice(&["up", "down"]),
-            default: "up",
-            doc: "`up`: from here to the peer; `down`: from the peer to here (iperf3's `-R`).",
-        },
-        ParamDef {
-            name: "time",
-            kind: ParamKind::Duration,
-            default: "3s",
-            doc: "How long a round measures (iperf3's `-t`); from 1s to 1h.",
-        },
+        DIRECTION,
+        TIME,
         ParamDef {
             name: "omit",
             kind: ParamKind::Duration,

@@ -61,13 +61,12 @@ impl Flows {
             .collect();
         let works = (0..sockets.len()).map(|place| {
             let (sockets, pace) = (Arc::clone(&sockets), Arc::clone(&paces[place]));
-            // Another one for each, so that none of them is a copy.
-            let datagram =
-                Block::random(seed.wrapping_add(place as u64), if up { size } else { 0 });
             move |member: &Member| {
                 let socket = &sockets[place];
                 if up {
-                    send(socket, &pace, &mut datagram.bytes().to_vec(), member)
+                    // Another one for each, so that none of them is a copy.
+                    let mut datagram = Block::random(seed.wrapping_add(place as u64), size);
+                    send(socket, &pace, datagram.bytes_mut(), member)
                 } else {
                     take(socket, member)
                 }

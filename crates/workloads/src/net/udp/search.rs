@@ -5,13 +5,15 @@ use super::spec::{ABOVE, LOST, PACKETS, RATE};
 use super::test::{Order, Test};
 use crate::bracket::Bracket;
 use crate::net::figures::{CPU, Moment, PEER_CPU, cpu, tell};
-use crate::net::peer::Other;
+use crate::net::peer::{LISTENS_AGAIN_NS, LISTENS_WITHIN, Other};
+use crate::net::talk::{Refused, Talk};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::num::{approx, count};
 use model::units::Nanos;
 use std::time::Duration;
 use sys::clock::monotonic;
+use sys::until::Until;
 
 /// Rates are whole numbers of so many bits per second, of all flows.
 const STEP: u64 = 100_000;
@@ -106,10 +108,24 @@ impl Search {
         Ok(())
     }
 
+    /// Agrees on a test. A server of iperf3 that is about to listen anew, behind the test before, lets in and closes.
+    fn agreed(&self, order: Order) -> Result<Talk, Refused> {
+        let is_first = self.held.is_none() && self.above.is_none();
+        let until = Until::after(LISTENS_WITHIN);
+        loop {
+            match Test::agree(self.other.clone(), order, &self.place) {
+                Err(refused) if refused.is_gone() && !is_first && until.left().is_some() => {
+                    sys::clock::sleep(LISTENS_AGAIN_NS);
+                }
+                other => return other,
+            }
+        }
+    }
+
     /// A test at this rate: what it came to, or why there is none.
     fn tried(&self, order: Order) -> Result<Result<Outcome, Why>, WorkError> {
         let started = Moment::now();
-        let talk = match Test::agree(self.other.clone(), order, &self.place) {
+        let talk = match self.agreed(order) {
             Err(refused) if refused.is_rate() => return Ok(Err(Why::Refused)),
             other => other?,
         };

@@ -1,6 +1,7 @@
 //! What `net.udp` and `net.udp-max` declare.
 
 use crate::net::figures::{CPU, PEER_CPU, less, time};
+use crate::net::tcp::{DIRECTION, TIME};
 use model::latency::LATE;
 use model::spec::{
     Amount, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Stat,
@@ -38,13 +39,6 @@ const fn late(
     MetricDef::time(quantity, class, How::Of(LATE, stat), doc)
 }
 
-const DIRECTION: ParamDef = ParamDef {
-    name: "direction",
-    kind: ParamKind::Choice(&["up", "down"]),
-    default: "up",
-    doc: "`up`: from here to the peer; `down`: from the peer to here (iperf3's `-R`).",
-};
-
 const SIZE: ParamDef = ParamDef {
     name: "size",
     kind: ParamKind::Size,
@@ -58,9 +52,9 @@ pub(super) static SPEC: Spec = Spec {
     version: 1,
     nature: Nature::Network,
     title: "datagrams one way to or from another machine at a given rate",
-    doc: "Datagrams at the rate that was asked for, between this machine and the one that `--peer` names, where an \
-          iperf3 server listens (3.1 to 3.21; `iperf3 -s`). A round is one test of iperf3's protocol. Each copy is a \
-          flow: a socket with a thread of its own here, which sends by a schedule of instants. One operation is a look \
+    doc: "Datagrams at the rate that was asked for, between this machine and the one that `--peer` names, where \
+          `kurabe net serve` or an iperf3 server listens (3.1 to 3.21; `iperf3 -s`). A round is one test of iperf3's \
+          protocol. Each copy is a flow: a socket with a thread of its own here, which sends by a schedule of instants. One operation is a look \
           at the flows, every millisecond.\n\n\
           Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
           counted here. Each datagram is a system call: nothing is cut up or put together by the kernel or the card \
@@ -75,12 +69,7 @@ pub(super) static SPEC: Spec = Spec {
                   in powers of 1000.",
         },
         SIZE,
-        ParamDef {
-            name: "time",
-            kind: ParamKind::Duration,
-            default: "3s",
-            doc: "How long a round measures (iperf3's `-t`); from 1s to 1h.",
-        },
+        TIME,
         ParamDef {
             name: "omit",
             kind: ParamKind::Duration,

@@ -2,8 +2,8 @@
 //!
 //! A connection shows 37 bytes first, by which it is a new client, a stream of the test that is on, or somebody who is
 //! told that this server is busy. A client of ours then proves that it has the token. Until that is done, it costs a
-//! place and no thread, and places are few: the oldest goes where one more comes, so that connections that say nothing
-//! keep out nobody who speaks at once, as iperf3 does.
+//! place and no thread, and places are few: where one more comes, the oldest of the address that has the most of them
+//! goes, so that connections that say nothing keep out nobody who speaks at once, as iperf3 does.
 
 use super::super::cookie::COOKIE_BYTES;
 use super::super::{Cookie, State};

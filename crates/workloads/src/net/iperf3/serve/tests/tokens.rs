@@ -189,7 +189,8 @@ fn no_request_of_a_broken_client_ends_the_server() {
             let mut stream = session(at).into_parts().0;
             stream.set_read_timeout(Some(LONG)).unwrap();
             stream.write_all(bytes).unwrap();
-            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            // The server may have read enough, and gone.
+            let _ = stream.shutdown(std::net::Shutdown::Write);
             assert!(rest(&mut stream).is_empty(), "{bytes:?}");
         }
         session(at).facts(0, soon()).unwrap();
