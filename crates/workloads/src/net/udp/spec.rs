@@ -54,8 +54,8 @@ pub(super) static SPEC: Spec = Spec {
     title: "datagrams one way to or from another machine at a given rate",
     doc: "Datagrams at the rate that was asked for, between this machine and the one that `--peer` names, where \
           `kurabe net serve` or an iperf3 server listens (3.1 to 3.21; `iperf3 -s`). A round is one test of iperf3's \
-          protocol. Each copy is a flow: a socket with a thread of its own here, which sends by a schedule of instants. One operation is a look \
-          at the flows, every millisecond.\n\n\
+          protocol. Each copy is a flow: a socket with a thread of its own here, which sends by a schedule of \
+          instants. One operation is a look at the flows, every millisecond.\n\n\
           Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
           counted here. Each datagram is a system call: nothing is cut up or put together by the kernel or the card \
           (no segmentation offload). UDP that is filtered while TCP passes fails the round with that word.",
