@@ -47,6 +47,13 @@ pub fn buffers(socket: BorrowedFd<'_>) -> io::Result<[u32; 2]> {
     Ok([of(libc::SO_SNDBUF)?, of(libc::SO_RCVBUF)?])
 }
 
+/// Whoever waits to read sleeps until so many bytes are there, or its time is over. More than a quarter of the buffer
+/// makes the kernel change buffer and window. Source: socket(7), `SO_RCVLOWAT`.
+pub fn wake_from(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    set(socket, (libc::SOL_SOCKET, libc::SO_RCVLOWAT), &bytes)
+}
+
 /// No segment of TCP has more bytes; set before the connection is made, the other end is told.
 pub fn set_mss(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);

@@ -15,6 +15,7 @@ mod shaper;
 mod talk;
 mod tcp;
 mod udp;
+mod wake;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};
 pub(crate) use rr::{CONNECT, RR};

@@ -4,6 +4,7 @@ use super::enough::Enough;
 use crate::net::block::Block;
 use crate::net::exchange::is_nothing_yet;
 use crate::net::iperf3::pace::{Pace, rest};
+use crate::net::wake::Wake;
 use engine::workload::WorkError;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -213,6 +214,10 @@ fn receive(
 ) -> io::Result<()> {
     let mut stream = &flow.stream;
     let mut received = 0;
+    // Where bytes end the test, the last of them are waited for and not a time.
+    let mut wake = enough
+        .is_none()
+        .then(|| Wake::new(stream, room.len(), monotonic()));
     while !member.stopped() {
         match stream.read(room) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -221,6 +226,9 @@ fn receive(
             Ok(bytes) => {
                 received += bytes as u64;
                 flow.bytes.store(received, Ordering::Relaxed);
+                if let Some(wake) = &mut wake {
+                    wake.read(bytes, monotonic());
+                }
             }
             Err(error) if is_nothing_yet(&error) => {}
             Err(error) => return Err(error),

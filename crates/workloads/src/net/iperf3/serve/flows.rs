@@ -11,6 +11,7 @@ use super::super::tally::Tally;
 use super::line::LOOK;
 use super::order::{Direction, Order};
 use crate::net::exchange::is_nothing_yet;
+use crate::net::wake::Wake;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -88,6 +89,7 @@ impl Flows {
                 payload: Arc::clone(payload),
                 length: order.length,
                 burst: order.burst,
+                by_time: order.by_time,
                 limit,
                 counted_from: if order.omit.is_zero() { 1 } else { SECOND_PART },
                 send_until: Arc::clone(&send_until),
@@ -133,6 +135,8 @@ struct Flow {
     payload: Arc<[u8]>,
     length: usize,
     burst: usize,
+    /// Whether a time ends it, and no number of bytes.
+    by_time: bool,
     limit: u64,
     counted_from: u32,
     send_until: Arc<AtomicU64>,
@@ -195,6 +199,9 @@ impl Flow {
         member: &Member,
         flowed: &mut Flowed,
     ) -> io::Result<()> {
+        let mut wake = self
+            .by_time
+            .then(|| Wake::new(stream, buffer.len(), monotonic()));
         while !member.stopped() {
             let got = match stream.read(buffer) {
                 Ok(0) => break,
@@ -208,7 +215,11 @@ impl Flow {
             if self.counts(member) {
                 flowed.tally.bytes += got as u64;
             }
-            rest(self.pace.after(got, monotonic()), member);
+            let now = monotonic();
+            if let Some(wake) = &mut wake {
+                wake.read(got, now);
+            }
+            rest(self.pace.after(got, now), member);
         }
         Ok(())
     }

@@ -56,6 +56,8 @@ pub(super) struct Order {
     pub(super) omit: Duration,
     /// How long it lasts after that, at most.
     pub(super) time: Duration,
+    /// Whether it ends with that, and not with a number of bytes.
+    pub(super) by_time: bool,
     /// How much is asked for, in words.
     amount: String,
 }
@@ -108,6 +110,7 @@ pub(super) fn order(asked: &Parameters, limits: Limits, left: Duration) -> Resul
         burst: usize::try_from(asked.burst.clamp(1, BURST_MAX)).unwrap_or(1),
         omit,
         time,
+        by_time: asked.num == 0 && asked.blockcount == 0,
         amount: amount(asked),
     })
 }

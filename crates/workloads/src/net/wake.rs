@@ -1,0 +1,121 @@
+//! How much must have come before a reader is woken.
+//!
+//! The kernel wakes it for every packet that it is faster than. At gigabits a second that is most of its CPU time, and
+//! some of the sender's where both share the CPUs. With `SO_RCVLOWAT` it sleeps until so much is there as comes in
+//! [`WAIT_NS`]: what it reads is late by no more, and where less comes than before, by what a read waits at most.
+
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use sys::tuning::{buffers, wake_from};
+
+/// What is there waits for so long.
+const WAIT_NS: u64 = 500_000;
+
+/// So often is chosen anew, at most.
+const EVERY_NS: u64 = 10_000_000;
+
+/// Less is not worth a system call.
+const LEAST: u64 = 4096;
+
+/// The choice for one connection.
+#[derive(Debug)]
+pub(super) struct Wake<'a> {
+    stream: &'a TcpStream,
+    /// What a read takes.
+    most: usize,
+    /// What is set.
+    from: u32,
+    /// Bytes since then.
+    bytes: u64,
+    since: u64,
+}
+
+impl<'a> Wake<'a> {
+    /// For a reader who takes so many bytes at once.
+    pub(super) const fn new(stream: &'a TcpStream, most: usize, now: u64) -> Self {
+        Self {
+            stream,
+            most,
+            from: 1,
+            bytes: 0,
+            since: now,
+        }
+    }
+
+    /// So many bytes have been read.
+    #[inline]
+    pub(super) fn read(&mut self, bytes: usize, now: u64) {
+        self.bytes += bytes as u64;
+        let passed = now.saturating_sub(self.since);
+        if passed >= EVERY_NS {
+            self.choose(passed);
+            (self.bytes, self.since) = (0, now);
+        }
+    }
+
+    #[cold]
+    fn choose(&mut self, passed: u64) {
+        // More than a part of its buffer might never be there.
+        let room = buffers(self.stream.as_fd()).map_or(0, |[_, receive]| receive / 4);
+        let from = mark(
+            self.bytes,
+            passed,
+            room.min(u32::try_from(self.most).unwrap_or(room)),
+        );
+        // Who is woken too often still reads everything.
+        if from != self.from && wake_from(self.stream.as_fd(), from).is_ok() {
+            self.from = from;
+        }
+    }
+}
+
+/// From how many bytes on, at this rate: a power of two, so that it rarely changes.
+fn mark(bytes: u64, passed: u64, most: u32) -> u32 {
+    let come = bytes.saturating_mul(WAIT_NS) / passed.max(1);
+    match come.min(most.into()).checked_ilog2() {
+        Some(log) if 1 << log >= LEAST => 1 << log,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::time::Duration;
+    use sys::clock::monotonic;
+
+    #[test]
+    fn a_fast_flow_waits_for_half_a_millisecond_of_it_and_a_slow_one_for_nothing() {
+        let of_rate = |bytes_per_s: u64| mark(bytes_per_s / 100, 10_000_000, 128 << 10);
+        assert_eq!(of_rate(2_000_000_000), 128 << 10);
+        assert_eq!(of_rate(125_000_000), 32 << 10);
+        assert_eq!(of_rate(8_200_000), 4096);
+        assert_eq!(of_rate(8_100_000), 1);
+        assert_eq!(of_rate(0), 1);
+        assert_eq!(mark(u64::MAX, 1, 100_000), 64 << 10);
+        assert_eq!(mark(u64::MAX, 0, 0), 1);
+    }
+
+    #[test]
+    fn what_is_left_of_a_fast_flow_is_read_all_the_same() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut ours, _) = listener.accept().unwrap();
+        ours.set_read_timeout(Some(Duration::from_millis(20)))
+            .unwrap();
+        let stream = ours.try_clone().unwrap();
+        let mut wake = Wake::new(&stream, 128 << 10, 0);
+        wake.read(100_000_000, EVERY_NS);
+        assert!(wake.from >= 4096, "{}", wake.from);
+        theirs.write_all(b"abc").unwrap();
+        let begun = monotonic();
+        assert_eq!(ours.read(&mut [0; 8]).unwrap(), 3);
+        assert!(monotonic() - begun >= 19_000_000, "it was woken at once");
+        wake.read(3, 2 * EVERY_NS);
+        assert_eq!(wake.from, 1);
+        theirs.write_all(b"abc").unwrap();
+        assert_eq!(ours.read(&mut [0; 8]).unwrap(), 3);
+    }
+}
