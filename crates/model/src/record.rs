@@ -114,8 +114,8 @@ pub struct Round {
     pub layout_seed: u64,
     /// What came of it.
     pub outcome: Outcome,
-    /// Where it failed and its copies do different things: what each of them did, the failed ones up to their end. It
-    /// is told, and no sample of anything.
+    /// Where it failed and its copies do different things, or one of them says what it did until it failed, such as a
+    /// flow whose peer went: what each did, the failed ones up to their end. It is told, and no sample of anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<Measured>>,
     /// Where it stands in a soak; `None` in every other run.

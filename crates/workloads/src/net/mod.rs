@@ -2,6 +2,8 @@
 
 mod block;
 pub mod deadline;
+#[cfg(test)]
+mod ended;
 mod exchange;
 mod figures;
 pub mod iperf3;

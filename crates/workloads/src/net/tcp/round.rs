@@ -3,7 +3,9 @@
 use super::figures::{self, Course};
 use super::flows::Flows;
 use super::is_up;
-use crate::net::figures::Moment;
+use super::spec::RATE;
+use crate::net::figures::{KEPT_FROM, Moment, cut_short};
+use crate::net::iperf3::words::Bits;
 use crate::net::iperf3::{Parameters, Results};
 use crate::net::peer::{Other, SAYS_WITHIN};
 use crate::net::route::Route;
@@ -11,8 +13,9 @@ use crate::net::shaper::Rates;
 use crate::net::talk::{Talk, Way, asked};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
-use model::num::approx;
+use model::num::{approx, round_to_u64};
 use model::params::Params;
+use model::units::Nanos;
 use std::io;
 use std::time::Duration;
 use sys::clock::monotonic;
@@ -28,6 +31,11 @@ pub(super) struct Round {
     flows: Flows,
     course: Course,
     has_begun: bool,
+    /// The measured part is under way, which is to last so long.
+    measures: bool,
+    asked: Nanos,
+    /// Why it ended before that, where the server said so.
+    cut: Option<WorkError>,
     next_ask: u64,
     route: Option<Route>,
     /// Of a single flow.
@@ -60,6 +68,9 @@ impl Round {
             up,
             flows,
             has_begun: false,
+            measures: place.warmup == Nanos::ZERO,
+            asked: place.measure,
+            cut: None,
             next_ask: 0,
             route,
             rates: (place.copies == 1).then(Rates::default),
@@ -76,9 +87,20 @@ impl Round {
         })
     }
 
-    /// Looks whether data flows.
-    fn look(&mut self, now: u64) -> Result<(), WorkError> {
+    /// Whether what was measured so far is worth something by itself.
+    fn is_kept(&self) -> bool {
+        self.measures && self.course.lasts() >= KEPT_FROM
+    }
+
+    /// Waits so long, and looks whether data flows. False where a flow has ended and the round with it: why is asked
+    /// when it is over, because the server may take a moment to say.
+    fn goes_on(&mut self, at_most: Duration) -> Result<bool, WorkError> {
+        self.talk.wait(at_most)?;
+        let now = monotonic();
         if self.flows.anybody_ended() {
+            if self.is_kept() {
+                return Ok(false);
+            }
             return Err(self.ended());
         }
         self.talk.look(self.flows.bytes(), now)?;
@@ -89,11 +111,14 @@ impl Round {
             self.next_ask = now + ASK_EVERY_NS;
             self.course.ask(&self.flows);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The talk behind the data: what the server has counted.
     fn talk(&mut self, ours: &Results) -> Result<Results, WorkError> {
+        if let Some(why) = self.cut.take() {
+            return Err(why);
+        }
         if self.flows.anybody_ended() {
             return Err(self.ended());
         }
@@ -101,6 +126,26 @@ impl Round {
         self.talk.end(ours, || {
             let _ = flows.end();
         })
+    }
+}
+
+impl Round {
+    /// What is kept of a round that the server ended.
+    fn cut_short(&self, mut finish: Finish, why: &WorkError) -> Finish {
+        let (seconds, _) = self.course.measured();
+        let rate = finish.reported.get(RATE).copied().unwrap_or_default();
+        let rate = Bits(round_to_u64(rate * 8.0));
+        let came_to = if self.up {
+            format!(
+                "{rate} by what the peer's kernel acknowledged, which stands for the receiver's own report"
+            )
+        } else {
+            format!("{rate} were received here, and the sender's own report is missing")
+        };
+        let why = cut_short(why, (seconds, self.asked), &came_to);
+        finish.notes.push(why.to_string());
+        finish.failed = Some(why);
+        finish
     }
 }
 
@@ -112,9 +157,15 @@ impl Body for Round {
             self.talk.flows_from(monotonic());
             self.course.measured_part_begins(&self.flows);
         }
-        self.talk.wait(Duration::from_millis(ops))?;
-        self.look(monotonic())?;
-        Ok(ops)
+        match self.goes_on(Duration::from_millis(ops)) {
+            Ok(true) => Ok(ops),
+            Ok(false) => Ok(0),
+            Err(why) if self.is_kept() => {
+                self.cut = Some(why);
+                Ok(0)
+            }
+            Err(why) => Err(why),
+        }
     }
 
     fn work(&self) -> Option<f64> {
@@ -124,6 +175,7 @@ impl Body for Round {
     fn measured_part_begins(&mut self) {
         self.course.measured_part_begins(&self.flows);
         self.rates = self.rates.map(|_| Rates::default());
+        self.measures = true;
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
@@ -133,16 +185,27 @@ impl Body for Round {
         let route = self.route.as_ref().zip(self.flows.first());
         let of_way = route.map_or_else(Vec::new, |(route, stream)| route.notes(stream));
         let ours = figures::ours(&self.course, &self.flows, self.up);
-        let theirs = self.talk(&ours)?;
+        let is_kept = self.course.measured().0 >= KEPT_FROM;
+        let (theirs, cut) = match self.talk(&ours) {
+            Ok(theirs) => (Some(theirs), None),
+            // Nothing of what is wrong is kept.
+            Err(WorkError::Failed(why)) if is_kept => (None, Some(WorkError::Failed(why))),
+            Err(why) => return Err(why),
+        };
         // With what was sent until the server had heard of the end.
         let sent = self.flows.bytes();
-        let mut finish = figures::all(
+        let all = figures::all(
             &self.course,
             &ours,
-            &theirs,
+            theirs.as_ref(),
             (self.up, sent),
             self.talk.peer(),
-        )?;
+        );
+        let mut finish = match (all, cut) {
+            (Ok(finish), Some(why)) => self.cut_short(finish, &why),
+            (Err(_), Some(why)) => return Err(why),
+            (all, None) => all?,
+        };
         finish.notes.extend(of_way);
         let held = self.rates.as_ref().and_then(Rates::held);
         finish.notes.extend(held);

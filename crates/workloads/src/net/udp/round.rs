@@ -15,6 +15,8 @@ use std::time::Duration;
 pub(super) struct Round {
     test: Option<Test>,
     order: Order,
+    /// Why it was over sooner than asked, where the server said so.
+    cut: Option<WorkError>,
 }
 
 impl Round {
@@ -25,6 +27,7 @@ impl Round {
         Ok(Self {
             test: Some(Test::begin(started, talk, order, place)?),
             order,
+            cut: None,
         })
     }
 }
@@ -36,8 +39,14 @@ fn is_over() -> WorkError {
 impl Body for Round {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         let test = self.test.as_mut().ok_or_else(is_over)?;
-        test.look(Duration::from_millis(ops))?;
-        Ok(ops)
+        match test.look(Duration::from_millis(ops)) {
+            Ok(()) => Ok(ops),
+            Err(why @ WorkError::Failed(_)) if test.is_kept() => {
+                self.cut = Some(why);
+                Ok(0)
+            }
+            Err(why) => Err(why),
+        }
     }
 
     fn work(&self) -> Option<f64> {
@@ -52,15 +61,20 @@ impl Body for Round {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let test = self.test.take().ok_or_else(is_over)?;
-        let outcome = test.end()?;
-        let mut finish = Finish::default();
+        let (outcome, failed) = test.end(self.cut.take())?;
+        let mut finish = Finish {
+            notes: failed.iter().map(ToString::to_string).collect(),
+            failed,
+            ..Finish::default()
+        };
         cpu(&mut finish, outcome.here, &outcome.theirs, outcome.rate);
         let mut tell = |quantity: &str, value| tell(&mut finish, quantity, value);
         tell(RATE, Ok(outcome.rate));
         tell(PACKETS, Ok(outcome.rate / count(self.order.size)));
         tell(LOST, Ok(outcome.lost_share));
         tell(JITTER, outcome.jitter_ns.ok_or("the server does not tell"));
-        tell(SENT, Ok(outcome.sent));
+        let sent = (outcome.sent > 0.0).then_some(outcome.sent);
+        tell(SENT, sent.ok_or("the server does not tell"));
         if let Some((late, doubled)) = outcome.order {
             tell(REORDERED, Ok(late));
             tell(DOUBLED, Ok(doubled));
