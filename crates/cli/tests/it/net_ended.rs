@@ -13,10 +13,15 @@ fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate
         let mut server = Server::closed(&bed, &[]);
         let (peer, token) = (server.peer(), server.token());
         let long = ["--set", "net.tcp*.time=30s", "--set", "net.tcp*.omit=0s"];
-        let args = ["run", test, "--copies", "1", "--passes", "1", "--peer", &peer];
+        let args = [
+            "run", test, "--copies", "1", "--passes", "1", "--peer", &peer,
+        ];
         let mut command = bed.command(&[&args[..], &long].concat());
         command.env("KURABE_TOKEN", token);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
         let child = child.unwrap();
         server.says(" asks: ");
         sys::clock::sleep(2_500_000_000);
@@ -41,7 +46,9 @@ fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate
         assert_eq!(until_then.as_f64(), Some(told.values["bytes_per_s"]));
         let metrics = shown["metrics"].as_array().unwrap();
         let has_value = |metric: &&serde_json::Value| {
-            metric["rounds"].as_array().is_some_and(|rounds| !rounds.is_empty())
+            metric["rounds"]
+                .as_array()
+                .is_some_and(|rounds| !rounds.is_empty())
         };
         assert_eq!(metrics.iter().find(has_value), None);
     }

@@ -9,10 +9,11 @@ use super::tcp::fake::{Talk, beside, place_of, set};
 use super::udp::UDP;
 use crate::os::testing::params;
 use engine::recorder::Recorder;
-use engine::workload::{Finish, WorkError, Workload};
+use engine::workload::{Finish, Place, WorkError, Workload};
 use model::num::approx;
 use model::params::Params;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,23 +23,44 @@ use sys::clock::monotonic;
 /// When the peer goes: later than a second, whatever was slow at the beginning.
 const GOES_AFTER_NS: u64 = 2_500_000_000;
 
-/// A round of 30 s, and the seconds until it was over.
-fn round(workload: &dyn Workload, params: &Params, peer: &Peer) -> (f64, Result<Finish, WorkError>) {
+/// What came of a round: how many seconds it took, and what it says it moved.
+struct Came {
+    seconds: f64,
+    moved: Option<Bytes>,
+    finish: Result<Finish, WorkError>,
+}
+
+/// A round of 30 s, which may move so much.
+fn round(workload: &dyn Workload, params: &Params, peer: &Peer, left: Option<u64>) -> Came {
     let (_root, place) = place_of(peer, 2);
-    let place = engine::workload::Place {
+    let place = Place {
         measure: Nanos::from_secs(30),
+        bytes_left: left.map(Bytes),
         ..place
     };
-    let mut body = workload.prepare(params, &place).unwrap();
+    let mut body = match workload.prepare(params, &place) {
+        Ok(body) => body,
+        Err(why) => {
+            return Came {
+                seconds: 0.0,
+                moved: None,
+                finish: Err(why),
+            };
+        }
+    };
     let begun = monotonic();
-    let came = loop {
+    let finish = loop {
         match body.batch(5, &mut Recorder::off()) {
             Ok(5) => {}
             Ok(_) => break body.finish(),
             Err(why) => break Err(why),
         }
     };
-    (approx(monotonic() - begun) / 1e9, came)
+    Came {
+        seconds: approx(monotonic() - begun) / 1e9,
+        moved: body.moved(),
+        finish,
+    }
 }
 
 /// Moves data until the peer is to go: bytes that a reader read.
@@ -50,7 +72,6 @@ fn flown(talk: &mut Talk) -> u64 {
     }
     while monotonic() < until {
         for stream in &mut talk.streams {
-            use std::io::{Read, Write};
             let moved = if talk.asked.reverse {
                 stream.write(&block)
             } else {
@@ -73,8 +94,9 @@ fn is_kept(direction: &str, goes: fn(&mut Talk), says: &str) {
         told.send(flown(&mut talk)).unwrap();
         goes(&mut talk);
     };
-    let (seconds, came) = beside(script, |peer| round(&TCP, &set(direction), peer));
-    let (finish, moved) = (came.unwrap(), approx(hears.recv().unwrap()));
+    let came = beside(script, |peer| round(&TCP, &set(direction), peer, None));
+    let (seconds, moved) = (came.seconds, approx(hears.recv().unwrap()));
+    let finish = came.finish.unwrap();
     let rate = finish.reported["bytes_per_s"];
     // The round had measured no longer than it was there, and no less than a second.
     assert!(rate * seconds > moved - BUFFERS, "{rate} {seconds} {moved}");
@@ -127,8 +149,8 @@ fn a_peer_that_goes_before_a_second_leaves_nothing() {
         let mut talk = Talk::begun(listener);
         talk.states(&[State::ServerTerminate]);
     };
-    let (_, came) = beside(script, |peer| round(&TCP, &set("down"), peer));
-    let why = came.unwrap_err().to_string();
+    let came = beside(script, |peer| round(&TCP, &set("down"), peer, None));
+    let why = came.finish.unwrap_err().to_string();
     assert!(!why.contains("measured"), "{why}");
 }
 
@@ -146,22 +168,117 @@ fn of_datagrams_what_came_here_is_kept_and_what_went_is_said() {
                     sys::clock::sleep(GOES_AFTER_NS);
                     stops.store(true, Ordering::Relaxed);
                 });
-                let (_, came) = round(&UDP, &params(&UDP, &set), &at.to_string().parse().unwrap());
+                let peer = at.to_string().parse().unwrap();
+                let came = round(&UDP, &params(&UDP, &set), &peer, None);
                 if direction == "up" {
-                    let why = came.unwrap_err().to_string();
+                    let why = came.finish.unwrap_err().to_string();
                     let says = "MB were sent, and nothing says how much of that arrived";
                     assert!(why.contains(says), "{why}");
                     return;
                 }
-                let finish = came.unwrap();
-                let (rate, lost) = (&finish.reported["bytes_per_s"], &finish.reported["lost_share"]);
+                let finish = came.finish.unwrap();
+                let (rate, lost) = (
+                    &finish.reported["bytes_per_s"],
+                    &finish.reported["lost_share"],
+                );
                 // Two flows of 4 Mbit/s.
                 assert!(*rate > 1e5 && *rate < 1.1e6 && *lost < 1.0, "{finish:?}");
                 let why = finish.failed.as_ref().unwrap().to_string();
                 assert!(why.contains("of 30 s it had measured"), "{why}");
-                assert!(finish.missing.contains_key("sent_bytes_per_s"), "{finish:?}");
+                assert!(
+                    finish.missing.contains_key("sent_bytes_per_s"),
+                    "{finish:?}"
+                );
             });
         };
         serving_with(limits, ends);
     }
+}
+
+/// What may be moved, and a block of `net.tcp`.
+const LEFT: u64 = 40_000_000;
+const BLOCK: u64 = 128 << 10;
+
+/// A server that is slow enough for a second to pass: all that it received, or sent, to the end of the streams.
+fn slowly(moved: std::sync::mpsc::Sender<u64>) -> impl FnOnce(&TcpListener) + Send {
+    move |listener: &TcpListener| {
+        let mut talk = Talk::begun(listener);
+        let (bytes, seconds) = talk.flown_slowly(20_000_000);
+        talk.results();
+        talk.counted(&bytes, seconds)
+            .write(&mut talk.control)
+            .unwrap();
+        talk.states(&[State::DisplayResults]);
+        assert_eq!(State::read(&mut talk.control).unwrap(), State::IperfDone);
+        let mut all = bytes.iter().sum();
+        for stream in talk.streams.iter_mut().filter(|_| !talk.asked.reverse) {
+            // What was on its way.
+            stream.set_nonblocking(false).unwrap();
+            all += std::io::copy(stream, &mut std::io::sink()).unwrap();
+        }
+        moved.send(all).unwrap();
+    }
+}
+
+#[test]
+fn a_round_ends_where_it_has_moved_what_it_may() {
+    for direction in ["up", "down"] {
+        let (told, hears) = std::sync::mpsc::channel();
+        let came = beside(slowly(told), |peer| {
+            round(&TCP, &set(direction), peer, Some(LEFT))
+        });
+        let finish = came.finish.unwrap();
+        let (there, here) = (hears.recv().unwrap(), came.moved.unwrap().0);
+        if direction == "up" {
+            // As the receiver counted.
+            assert_eq!(there, here);
+            assert!(there <= LEFT + BLOCK, "{there}");
+            // A flow may be in the middle of its block.
+            assert!(there >= LEFT - BLOCK, "{there}");
+        } else {
+            // What came behind the limit is counted as well.
+            assert!((LEFT..=there).contains(&here), "{here} of {there}");
+        }
+        let why = finish.failed.as_ref().unwrap().to_string();
+        let says = "the 40.00 MB that were left of `--max-bytes` have passed; of 30 s";
+        assert!(why.contains(says), "{why}");
+        assert!(finish.reported["bytes_per_s"] > 0.0, "{finish:?}");
+        assert!(
+            finish.reported.contains_key("peer_cpu_ns_per_gb"),
+            "{finish:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_over_within_a_second_is_no_figure_and_what_cannot_fit_is_not_begun() {
+    let fast = |listener: &TcpListener| {
+        let mut talk = Talk::begun(listener);
+        flown(&mut talk);
+    };
+    let came = beside(fast, |peer| round(&TCP, &set("up"), peer, Some(1_000_000)));
+    let why = came.finish.unwrap_err().to_string();
+    assert!(
+        why.contains("1.00 MB that were left of `--max-bytes`"),
+        "{why}"
+    );
+    let moved = came.moved.unwrap().0;
+    assert!((1_000_000..=1_000_000 + BLOCK).contains(&moved), "{moved}");
+    // Nobody is asked.
+    let peer: Peer = "127.0.0.1:9".parse().unwrap();
+    let not_begun = |workload: &dyn Workload, params: &Params, left| {
+        let why = round(workload, params, &peer, Some(left))
+            .finish
+            .unwrap_err();
+        assert!(matches!(why, WorkError::Unsupported(_)), "{why}");
+        assert!(why.to_string().contains("`--max-bytes`"), "{why}");
+    };
+    not_begun(&TCP, &set("down"), 0);
+    // Two flows of 4 Mbit/s for 30 s are 30 MB.
+    let of_udp = params(&UDP, &[("rate", "4M")]);
+    not_begun(&UDP, &of_udp, 30_000_000);
+    let why = round(&UDP, &of_udp, &peer, Some(31_000_000))
+        .finish
+        .unwrap_err();
+    assert!(!why.to_string().contains("--max-bytes"), "{why}");
 }

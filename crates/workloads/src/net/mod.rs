@@ -11,7 +11,7 @@ mod local;
 pub mod own;
 pub mod peer;
 pub mod rate;
-mod route;
+pub mod route;
 mod rr;
 mod shaper;
 mod talk;

@@ -95,6 +95,11 @@ impl Course {
         both.map(|(ended, began)| ended.saturating_sub(*began))
     }
 
+    /// Bytes a second that passed here.
+    pub(super) fn read_per_s(&self) -> f64 {
+        approx(self.bytes().sum()) / self.measured().0.max(f64::MIN_POSITIVE)
+    }
+
     /// The counters of each flow when the measured part began and when it ended; `None` where one of them is not known.
     fn infos(&self) -> Option<Vec<(Info, Info)>> {
         let both = self.began.infos.iter().zip(&self.ended.infos);
@@ -173,9 +178,12 @@ pub(super) fn all(
         }
         received(&streams, seconds, sent, peer)?
     } else {
-        let bytes = if up { course.acknowledged() } else { Some(bytes) };
         let older = || WorkError::Failed("the kernel is older than 4.1".to_owned());
-        approx(bytes.ok_or_else(older)?) / seconds.max(f64::MIN_POSITIVE)
+        if up {
+            approx(course.acknowledged().ok_or_else(older)?) / seconds.max(f64::MIN_POSITIVE)
+        } else {
+            course.read_per_s()
+        }
     };
     // What came here is counted already, as long as nobody ends it.
     if up || !is_told {

@@ -1,5 +1,6 @@
 //! A round: the talk before, the data, and the talk behind it.
 
+use super::enough::Enough;
 use super::figures::{self, Course};
 use super::flows::Flows;
 use super::is_up;
@@ -7,7 +8,7 @@ use super::spec::RATE;
 use crate::net::figures::{KEPT_FROM, Moment, cut_short};
 use crate::net::iperf3::words::Bits;
 use crate::net::iperf3::{Parameters, Results};
-use crate::net::peer::{Other, SAYS_WITHIN};
+use crate::net::peer::{Other, SAYS_WITHIN, spent};
 use crate::net::route::Route;
 use crate::net::shaper::Rates;
 use crate::net::talk::{Talk, Way, asked};
@@ -15,8 +16,9 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::num::{approx, round_to_u64};
 use model::params::Params;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::until::Until;
@@ -34,6 +36,8 @@ pub(super) struct Round {
     /// The measured part is under way, which is to last so long.
     measures: bool,
     asked: Nanos,
+    /// What may be moved, and how much that is.
+    limit: Option<(Arc<Enough>, u64)>,
     /// Why it ended before that, where the server said so.
     cut: Option<WorkError>,
     next_ask: u64,
@@ -61,7 +65,9 @@ impl Round {
         talk.has_streams(until)?;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let route = streams.first().map(Route::of);
-        let flows = Flows::start(streams, up, size, place.seed)?;
+        let limit = place.bytes_left.map(|left| (Enough::of(left), left.0));
+        let enough = limit.as_ref().map(|(enough, _)| Arc::clone(enough));
+        let flows = Flows::start(streams, up, size, place.seed, enough)?;
         Ok(Self {
             course: Course::new(began, place.copies),
             talk,
@@ -70,6 +76,7 @@ impl Round {
             has_begun: false,
             measures: place.warmup == Nanos::ZERO,
             asked: place.measure,
+            limit,
             cut: None,
             next_ask: 0,
             route,
@@ -92,16 +99,23 @@ impl Round {
         self.measures && self.course.lasts() >= KEPT_FROM
     }
 
+    /// Why it ends, where it has moved all that it may.
+    fn spent(&self) -> Option<WorkError> {
+        let (enough, left) = self.limit.as_ref()?;
+        enough.reached().map(|_| spent(*left))
+    }
+
     /// Waits so long, and looks whether data flows. False where a flow has ended and the round with it: why is asked
     /// when it is over, because the server may take a moment to say.
     fn goes_on(&mut self, at_most: Duration) -> Result<bool, WorkError> {
         self.talk.wait(at_most)?;
         let now = monotonic();
-        if self.flows.anybody_ended() {
+        let spent = self.spent();
+        if spent.is_some() || self.flows.anybody_ended() {
             if self.is_kept() {
                 return Ok(false);
             }
-            return Err(self.ended());
+            return Err(spent.unwrap_or_else(|| self.ended()));
         }
         self.talk.look(self.flows.bytes(), now)?;
         if let Some(rates) = self.rates.as_mut().filter(|rates| rates.is_due(now)) {
@@ -119,7 +133,7 @@ impl Round {
         if let Some(why) = self.cut.take() {
             return Err(why);
         }
-        if self.flows.anybody_ended() {
+        if self.spent().is_none() && self.flows.anybody_ended() {
             return Err(self.ended());
         }
         let flows = &mut self.flows;
@@ -130,12 +144,15 @@ impl Round {
 }
 
 impl Round {
-    /// What is kept of a round that the server ended.
-    fn cut_short(&self, mut finish: Finish, why: &WorkError) -> Finish {
+    /// What is kept of a round that the server ended, or the limit of what it may move.
+    fn cut_short(&self, mut finish: Finish, why: &WorkError, is_told: bool) -> Finish {
         let (seconds, _) = self.course.measured();
-        let rate = finish.reported.get(RATE).copied().unwrap_or_default();
+        let rate = finish.reported.get(RATE).copied();
+        let rate = rate.unwrap_or_else(|| self.course.read_per_s());
         let rate = Bits(round_to_u64(rate * 8.0));
-        let came_to = if self.up {
+        let came_to = if is_told {
+            format!("{rate} arrived")
+        } else if self.up {
             format!(
                 "{rate} by what the peer's kernel acknowledged, which stands for the receiver's own report"
             )
@@ -172,6 +189,14 @@ impl Body for Round {
         Some(approx(self.flows.passed()))
     }
 
+    fn moved(&self) -> Option<Bytes> {
+        let read = self.limit.as_ref().filter(|_| !self.up);
+        Some(Bytes(read.map_or_else(
+            || self.flows.bytes(),
+            |(enough, _)| enough.taken(),
+        )))
+    }
+
     fn measured_part_begins(&mut self) {
         self.course.measured_part_begins(&self.flows);
         self.rates = self.rates.map(|_| Rates::default());
@@ -201,8 +226,9 @@ impl Body for Round {
             (self.up, sent),
             self.talk.peer(),
         );
-        let mut finish = match (all, cut) {
-            (Ok(finish), Some(why)) => self.cut_short(finish, &why),
+        let is_told = theirs.is_some();
+        let mut finish = match (all, cut.or_else(|| self.spent())) {
+            (Ok(finish), Some(why)) => self.cut_short(finish, &why, is_told),
             (Err(_), Some(why)) => return Err(why),
             (all, None) => all?,
         };

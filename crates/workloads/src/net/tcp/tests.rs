@@ -357,7 +357,8 @@ fn data_that_stands_still_is_given_up() {
             let mut body = TCP.prepare(&set(direction), &place).unwrap();
             // It is over then, and has nothing that is kept.
             while body.batch(5, &mut Recorder::off()).unwrap() == 5 {}
-            body.finish().map_or_else(|why| why, |finish| finish.failed.unwrap())
+            body.finish()
+                .map_or_else(|why| why, |finish| finish.failed.unwrap())
         });
         let words = why.to_string();
         assert!(words.contains("no byte has passed for 10 s"), "{words}");

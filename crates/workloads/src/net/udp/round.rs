@@ -9,6 +9,7 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::latency::LATE;
 use model::num::{approx, count};
+use model::units::Bytes;
 use std::time::Duration;
 
 /// A test at work; gone once it is over.
@@ -17,6 +18,8 @@ pub(super) struct Round {
     order: Order,
     /// Why it was over sooner than asked, where the server said so.
     cut: Option<WorkError>,
+    /// Bytes that were sent or received here.
+    moved: u64,
 }
 
 impl Round {
@@ -28,6 +31,7 @@ impl Round {
             test: Some(Test::begin(started, talk, order, place)?),
             order,
             cut: None,
+            moved: 0,
         })
     }
 }
@@ -39,7 +43,9 @@ fn is_over() -> WorkError {
 impl Body for Round {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         let test = self.test.as_mut().ok_or_else(is_over)?;
-        match test.look(Duration::from_millis(ops)) {
+        let look = test.look(Duration::from_millis(ops));
+        self.moved = test.bytes();
+        match look {
             Ok(()) => Ok(ops),
             Err(why @ WorkError::Failed(_)) if test.is_kept() => {
                 self.cut = Some(why);
@@ -51,6 +57,10 @@ impl Body for Round {
 
     fn work(&self) -> Option<f64> {
         Some(approx(self.test.as_ref().map_or(0, Test::bytes)))
+    }
+
+    fn moved(&self) -> Option<Bytes> {
+        Some(Bytes(self.moved))
     }
 
     fn measured_part_begins(&mut self) {

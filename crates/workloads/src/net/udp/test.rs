@@ -6,13 +6,13 @@ use super::greet::sockets;
 use crate::net::figures::{KEPT_FROM, Moment, cut_short};
 use crate::net::iperf3::Parameters;
 use crate::net::iperf3::words::{Bits, Bytes};
-use crate::net::peer::{Other, SAYS_WITHIN};
+use crate::net::peer::{Other, SAYS_WITHIN, spent};
 use crate::net::talk::{Refused, Talk, Way, asked};
 use crate::net::tcp::is_up;
 use engine::workload::{Place, WorkError};
 use model::num::round_to_u64;
 use model::params::Params;
-use model::units::Nanos;
+use model::units::{Bytes as ByteCount, Nanos};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub(super) struct Test {
     /// That part is under way, which is to last so long.
     measures: bool,
     asked: Nanos,
+    /// Bytes that may be moved.
+    left: Option<ByteCount>,
     /// When the flows ended, and what they had done.
     over: Option<(Moment, Vec<Flowed>)>,
 }
@@ -101,6 +103,7 @@ impl Test {
             has_begun: false,
             measures: place.warmup == Nanos::ZERO,
             asked: place.measure,
+            left: place.bytes_left,
             over: None,
         })
     }
@@ -118,6 +121,9 @@ impl Test {
             }
         }
         self.talk.wait(at_most)?;
+        if let Some(left) = self.left.filter(|left| self.flows.bytes() >= left.0) {
+            return Err(spent(left.0));
+        }
         if self.flows.anybody_ended() {
             return Err(self.ended());
         }

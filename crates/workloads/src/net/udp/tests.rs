@@ -494,7 +494,8 @@ fn a_peer_that_stands_still_is_given_up() {
             let mut body = UDP.prepare(&set("down", "4M"), &place).unwrap();
             // It is over then, and has nothing that is kept.
             while body.batch(5, &mut Recorder::off()).unwrap() == 5 {}
-            body.finish().map_or_else(|why| why, |finish| finish.failed.unwrap())
+            body.finish()
+                .map_or_else(|why| why, |finish| finish.failed.unwrap())
         });
         let words = why.to_string();
         assert!(words.contains("no byte has passed for 10 s"), "{words}");
