@@ -27,8 +27,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use engine::profile::Copies;
 use model::bounds;
-use model::params::parse_duration;
-use model::units::Nanos;
+use model::params::{parse_duration, parse_size};
+use model::units::{Bytes, Nanos};
 use report::formats::{Format, Kind};
 use std::path::PathBuf;
 
@@ -436,6 +436,13 @@ fn duration(text: &str) -> Result<Nanos, String> {
     match parse_duration(text) {
         Some(nanos) if nanos.0 > 0 => Ok(nanos),
         _ => Err("expected a time with its unit, such as 90s, 5m or 1h".to_owned()),
+    }
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    match parse_size(text) {
+        Some(bytes) if bytes.0 > 0 => Ok(bytes),
+        _ => Err("expected a size such as 500M, 50G or 50GB".to_owned()),
     }
 }
 

@@ -37,6 +37,12 @@ pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow
         .map_err(|error| loadfile::unused(new, &error).unwrap_or_else(|| refused(&error)))?;
     loadfile::check_alone(new, &plan)?;
     targets::name(&mut plan, &request.stand_ins)?;
+    plan.max_bytes = new.max_bytes;
+    if plan.max_bytes.is_some() && plan.peers().next().is_none() {
+        let what = "`--max-bytes`: the run works with no peer";
+        let hint = "name it with `--peer HOST`";
+        return Err(failure(Exit::Usage, what, Some(hint)));
+    }
     let mut run = of(dir, plan, new.label.clone(), &new.tag)?;
     run.meta.offer.clone_from(&new.offer);
     Ok(run)

@@ -3,7 +3,7 @@
 use crate::args::Chosen;
 use crate::consent;
 use crate::context::Context;
-use crate::exit::Exit;
+use crate::exit::{Exit, failure};
 use crate::kind::Kind;
 use crate::output;
 use engine::budget::{self, short_of};
@@ -20,7 +20,8 @@ use model::units::{Bytes, Nanos, Unit};
 use report::Lang;
 use report::formats::Shown;
 use report::number::{self, counted, in_seconds};
-use report::page::plan::{PlanView, PlannedRounds, Written};
+use report::page::plan::{PlanView, PlannedRounds, Written, sent};
+use workloads::net::route::link_bits_per_s;
 
 /// Prints the plan of a run, or of the two sides of a duel. What would refuse it as it was typed is said too: who looks
 /// before he leaps wants to know.
@@ -30,7 +31,7 @@ pub(crate) fn show(
     format: Chosen,
     consent: &Consent,
 ) -> anyhow::Result<Exit> {
-    let refused = consent::examine(context, runs, consent);
+    let refused = consent::examine(context, runs, consent).or_else(|| over(runs));
     let first = runs.first().map(|run| &run.plan);
     let view = PlanView {
         command: first.map_or(Kind::Run, Kind::of).word(),
@@ -121,6 +122,52 @@ fn written(runs: &[Run]) -> Written {
         written.files.0 += made.filter_map(|ground| Some(ground.bytes?.0)).sum::<u64>();
     }
     written
+}
+
+/// Says before runs begin what they move over networks: it may be paid for.
+pub(crate) fn say_what_moves(runs: &[Run]) {
+    let most = runs.first().and_then(|run| run.plan.max_bytes);
+    if let Some(line) = sent(written(runs), most) {
+        output::say(&format!("note: {line}"));
+    }
+}
+
+/// Refuses a plan that could move more than the user allows.
+pub(crate) fn refuse_over(runs: &[Run]) -> anyhow::Result<()> {
+    let hint = "a larger `--max-bytes`, fewer `--passes`, or a shorter `time` of the tests";
+    over(runs).map_or(Ok(()), |why| Err(failure(Exit::Usage, why, Some(hint))))
+}
+
+/// Why that is refused. Where nobody knows how fast a network is, the link is the bound; where nobody knows that
+/// either, rounds tell, and the run ends at what is allowed.
+fn over(runs: &[Run]) -> Option<String> {
+    let most = runs.first()?.plan.max_bytes?;
+    let written = written(runs);
+    let peers = runs.iter().flat_map(|run| run.plan.peers());
+    let links: Option<Vec<u64>> = peers.map(|peer| link_bits_per_s(&peer.path)).collect();
+    let link = links.and_then(|links| links.into_iter().max());
+    let at_link = link.map_or(0, |bits| {
+        round_to_u64(approx(bits) / 8.0 * written.to_peers.as_secs_f64())
+    });
+    let all = written.at_rates.0.saturating_add(at_link);
+    if all <= most.0 {
+        return None;
+    }
+    let gigabytes = |bytes: u64| approx(bytes) / 1e9;
+    let of_link = link.filter(|_| at_link > 0).map(|bits| {
+        format!(
+            ", {:.2} GB of them in {} at the {:.1} Gbit/s of the link",
+            gigabytes(at_link),
+            in_seconds(written.to_peers),
+            approx(bits) / 1e9
+        )
+    });
+    Some(format!(
+        "the plan could move {:.2} GB{}, and `--max-bytes` allows {:.2} GB",
+        gigabytes(all),
+        of_link.unwrap_or_default(),
+        gigabytes(most.0)
+    ))
 }
 
 /// For how long a soak loads what it measures: its opening, and the samples behind that.

@@ -130,21 +130,11 @@ mod tests {
     use model::plan::Duel;
 
     fn plan(passes: Option<u32>, what: &[&str]) -> Plan {
+        let what = what.iter().map(|&word| word.to_owned());
         Plan {
             passes,
-            what: what.iter().map(|&word| word.to_owned()).collect(),
-            cases: Vec::new(),
             seed: 1,
-            budget: None,
-            target: None,
-            duel: None,
-            soak: None,
-            named: Vec::new(),
-            dropped: Vec::new(),
-            room: None,
-            own_ground: None,
-            ordered: false,
-            spread: None,
+            ..Plan::new(what.collect(), Vec::new())
         }
     }
 

@@ -13,7 +13,8 @@ use model::units::Nanos;
 use over_time::{cpu_windows, series, windows};
 use std::collections::BTreeMap;
 
-/// The round's outcome, and what its copies did where one of them failed and they are told apart.
+/// The round's outcome, and what its copies did where one of them failed: where they are told apart, or it says what it
+/// did until then.
 pub(crate) fn outcome(
     case: &PlannedCase,
     reports: Vec<CopyReport>,
@@ -21,7 +22,9 @@ pub(crate) fn outcome(
     let Some(failure) = failure(&reports) else {
         return (Outcome::Done(measured(case, reports)), None);
     };
-    let partial = case.shape.apart.then(|| Box::new(measured(case, reports)));
+    let says = |report: &CopyReport| report.detail.failed.is_some();
+    let is_kept = case.shape.apart || reports.iter().any(says);
+    let partial = is_kept.then(|| Box::new(measured(case, reports)));
     (Outcome::Failed(failure), partial)
 }
 

@@ -255,6 +255,7 @@ pub fn resolve(
         room: None,
         own_ground,
         ordered: profiles().any(|profile| profile.ordered),
+        max_bytes: None,
         spread: request.spread,
     };
     let optional: Vec<String> = profiles()

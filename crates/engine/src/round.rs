@@ -20,7 +20,7 @@ use model::plan::{PlannedCase, Settle};
 use model::record::{Outcome, Round};
 use model::rng::Rng;
 use model::soak::Stretch;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -82,6 +82,8 @@ pub(crate) struct Which {
     pub(crate) layout_seed: u64,
     /// What it needs of another case.
     pub(crate) known: Option<f64>,
+    /// What it may move to a peer and from there.
+    pub(crate) bytes_left: Option<Bytes>,
     /// What the round is for in a soak, and the soak's time.
     pub(crate) stretch: Option<Stretching>,
 }
@@ -143,6 +145,7 @@ pub(crate) fn execute(
         layout_seed: which.layout_seed,
         outcome,
         partial: None,
+        moved: None,
         stretch: None,
         noise: model::noise::Noise::default(),
     };
@@ -157,6 +160,7 @@ pub(crate) fn execute(
             &mut tick,
         )
     });
+    let moved = crew.moved();
     crew.dismiss();
     let (outcome, partial) = match result {
         Ok((reports, snapshots)) => {
@@ -205,6 +209,7 @@ pub(crate) fn execute(
     });
     Ok(Round {
         partial,
+        moved,
         stretch,
         noise,
         ..so_far(outcome)
@@ -304,6 +309,7 @@ fn measure(
                 measure: case.shape.measure,
                 ns_per_tick,
                 stand_in: None,
+                bytes_left: which.bytes_left,
                 known: which.known,
                 permits: bench.permits.clone(),
             },

@@ -6,6 +6,7 @@
 
 mod away;
 mod known;
+mod moved;
 mod places;
 mod soak;
 mod spread;
@@ -34,6 +35,7 @@ use model::record::{End, Outcome, Round};
 use model::rng::Rng;
 use model::units::Nanos;
 use model::warning::Warning;
+use moved::Moved;
 use spread::Spread;
 use stand::Stood;
 use stats::ROUNDS_MIN;
@@ -186,12 +188,15 @@ pub fn execute(
         })
         .collect();
     let spread = Spread::of(sides[0].plan, sides[0].earlier);
+    let earlier = sides.iter().flat_map(|side| side.earlier);
+    let moved = Moved::of(sides[0].plan, earlier);
     let mut runner = Runner {
         lanes,
         setting,
         observer,
         unmade: Vec::new(),
         spread,
+        moved,
     };
     let end = match &runner.plan().soak {
         Some(soak) => runner.soak(soak)?,
@@ -318,6 +323,7 @@ struct Runner<'a> {
     unmade: Vec<Unmade>,
     /// Where its passes are spread over a time.
     spread: Option<Spread>,
+    moved: Moved,
 }
 
 impl<'a> Runner<'a> {
@@ -384,6 +390,7 @@ impl<'a> Runner<'a> {
                 if !self.reach(case, self.left()) {
                     return Ok(End::Interrupted);
                 }
+                self.look_at_what_moved(case);
                 self.make_six_fit();
                 // What is given up takes no time.
                 let is_gone = self.lanes.iter().any(|lane| lane.target.is_gone());
@@ -412,6 +419,14 @@ impl<'a> Runner<'a> {
             ([lane], Some(target)) => schedule::look(&mut lane.cases, target, left),
             ([a, b], _) => schedule::look_at_pairs(plan, &mut a.cases, &mut b.cases, left),
             _ => false,
+        }
+    }
+
+    /// Gives a case up where a round of it could move more than the user allows.
+    fn look_at_what_moved(&mut self, case: usize) {
+        let id = &self.plan().cases[case].id;
+        if let Some(why) = self.moved.none_left(id, self.lanes.len()) {
+            self.lanes[0].target.goes(why);
         }
     }
 
@@ -508,6 +523,7 @@ impl<'a> Runner<'a> {
             number: lane.cases[case].rounds + 1,
             layout_seed: one.layout_seed,
             known: known.as_ref().ok().copied().flatten(),
+            bytes_left: self.moved.left(),
             stretch: one.stretching,
         };
         let mut long = planned.clone();
@@ -524,6 +540,7 @@ impl<'a> Runner<'a> {
             return Ok(Came::Interrupted);
         };
         lane.learn(case, &round);
+        self.moved.learn(&round);
         if is_gone {
             lane.cases[case].give_up();
         }

@@ -65,8 +65,8 @@ pub(crate) enum Reply {
     Told(Told),
     /// Everything went well.
     Done(Box<CopyReport>),
-    /// It did not.
-    Failed(Failure),
+    /// It did not; what had been moved to a peer and from there until then.
+    Failed(Failure, Option<Bytes>),
 }
 
 /// What one copy did.
@@ -77,6 +77,8 @@ pub(crate) struct CopyReport {
     /// What is kept of copies that do different things.
     pub(crate) detail: CopyDetail,
     pub(crate) work_per_op: f64,
+    /// Bytes to a peer and from there.
+    pub(crate) moved: Option<Bytes>,
     pub(crate) windows: Vec<Window>,
     pub(crate) played_windows: Vec<f64>,
     /// Operations whose latency was too long to be recorded.
@@ -95,6 +97,7 @@ impl Default for CopyReport {
             record: CopyRecord::of_operations(0),
             detail: CopyDetail::default(),
             work_per_op: 1.0,
+            moved: None,
             windows: Vec::new(),
             played_windows: Vec::new(),
             too_long: 0,

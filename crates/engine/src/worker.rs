@@ -11,7 +11,7 @@ use crate::workload::{self, Finish, WorkError, Workload};
 use model::num::approx;
 use model::order::Keyed as _;
 use model::record::{CopyDetail, CopyRecord, Series};
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::io::{BufRead, Write};
 
 /// The hidden command-line word that makes the binary a worker.
@@ -48,7 +48,7 @@ pub fn run(
     let reply = match done {
         Ok(reply) => reply,
         Err(Stop::Pipe(error)) => return Err(error),
-        Err(Stop::Work(error)) => Reply::Failed(error.failure()),
+        Err(Stop::Work(error, moved)) => Reply::Failed(error.failure(), moved),
     };
     write_line(&mut output, &reply)?;
     Ok(())
@@ -57,12 +57,13 @@ pub fn run(
 /// Why the work stopped.
 enum Stop {
     Pipe(WorkerError),
-    Work(WorkError),
+    /// With what it had moved to a peer and from there.
+    Work(WorkError, Option<Bytes>),
 }
 
 impl From<WorkError> for Stop {
     fn from(error: WorkError) -> Self {
-        Self::Work(error)
+        Self::Work(error, None)
     }
 }
 
@@ -101,8 +102,8 @@ fn work(
         board.keep_to(ticks);
     }
     sys::clock::sleep_until(go.at);
-    let mut counted = match &board {
-        None => measure(body.as_mut(), &order.shape, &mut recorder, None)?,
+    let counted = match &board {
+        None => measure(body.as_mut(), &order.shape, &mut recorder, None),
         Some(board) => {
             let of_one = body.work_per_op();
             // One that cannot be said is no reason to stop: whoever does not listen has ended, and this process will.
@@ -112,16 +113,22 @@ fn work(
             };
             let measuring = || measure(body.as_mut(), &order.shape, &mut recorder, Some(board));
             let no_thread = |error| WorkError::failed("start", "a thread that tells ticks", error);
-            board.beside(say, measuring).map_err(no_thread)??
+            let measured = board.beside(say, measuring).map_err(no_thread);
+            measured.and_then(|measured| measured)
         }
     };
+    let mut counted = counted.map_err(|error| Stop::Work(error, body.moved()))?;
     write_line(output, &Reply::Measured).map_err(Stop::Pipe)?;
-    let mut finish = body.finish()?;
+    let finish = body.finish();
+    let mut finish = finish.map_err(|error| Stop::Work(error, body.moved()))?;
     finish.latencies.extend(recorder.named());
     if let Some(board) = &board {
         board.complete(&mut counted, &mut finish);
     }
-    Ok(report(body.work_per_op(), counted, finish, cpu))
+    Ok(CopyReport {
+        moved: body.moved(),
+        ..report(body.work_per_op(), counted, finish, cpu)
+    })
 }
 
 /// Makes, checks or removes what rounds stand on, or looks whether something is there.
@@ -204,6 +211,7 @@ fn report(work_per_op: f64, counted: Counted, finish: Finish, cpu: Option<u32>) 
             failed: finish.failed.as_ref().map(WorkError::failure),
         },
         work_per_op,
+        moved: None,
         windows: counted.windows,
         played_windows: finish.windows,
         notes: finish.notes,

@@ -311,6 +311,8 @@ pub struct Place {
     pub warmup: Nanos,
     /// See [`Place::warmup`].
     pub measure: Nanos,
+    /// Bytes that the round may still move between this machine and a peer; `None` for as many as it moves.
+    pub bytes_left: Option<Bytes>,
     /// What the case needs of another one ([`Workload::needs`]): the median over its rounds so far.
     pub known: Option<f64>,
     /// Nanoseconds per tick of the CPU's counter, where it may be used.
@@ -377,6 +379,12 @@ pub trait Body {
     /// in little time and without a system call, and says what else it did so far. Nothing that was given away is
     /// handed over again in the end. Also called once before the first batch.
     fn tick(&mut self, _so_far: &mut SoFar) {}
+
+    /// Bytes that went to a peer and came from there so far, warm-up included and headers not; `None` where none do.
+    /// Asked when the round is over, however it ended.
+    fn moved(&self) -> Option<Bytes> {
+        None
+    }
 
     /// Ends the copy's work, checks its results and hands over what only the body knows. Not timed.
     fn finish(&mut self) -> Result<Finish, WorkError>;

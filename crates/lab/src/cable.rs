@@ -182,11 +182,21 @@ impl Cable {
 
     /// Starts a server at the other end, and waits until it listens at this port.
     pub(crate) fn serve(&self, plain: &Command, port: u16) -> anyhow::Result<Server> {
+        self.serve_told(plain, port, Stdio::null())
+    }
+
+    /// The same, with what it says written there.
+    pub(crate) fn serve_told(
+        &self,
+        plain: &Command,
+        port: u16,
+        said: Stdio,
+    ) -> anyhow::Result<Server> {
         let dies_with_us = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
         let mut dies_with_us = behind(&dies_with_us, &self.inside(End::There, plain));
         let child = dies_with_us
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(said)
             .spawn();
         let mut server = Server(child.with_context(|| format!("start `{}`", shown(plain)))?);
         let until = Until::after(LISTENS_WITHIN);
@@ -204,6 +214,11 @@ impl Cable {
 }
 
 impl Server {
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Whether it does, as the kernel's table of its network says: a connection would be a client.
     fn listens(&self, port: u16) -> bool {
         let table = std::fs::read_to_string(format!("/proc/{}/net/tcp", self.0.id()));

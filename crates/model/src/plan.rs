@@ -143,6 +143,10 @@ pub struct Plan {
     /// True where the cases of a pass run in the order of the plan because one prepares what the next one finds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ordered: bool,
+    /// Bytes that all rounds together may move between this machine and its peers, both ways; `None` for as many as
+    /// they move. Headers are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<Bytes>,
 }
 
 impl Plan {
@@ -163,6 +167,7 @@ impl Plan {
             own_ground: None,
             spread: None,
             ordered: false,
+            max_bytes: None,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::noise::Noise;
 use crate::origin::Origin;
 use crate::plan::{CaseId, Plan};
 use crate::soak::Stretch;
-use crate::units::{Nanos, UnixNanos};
+use crate::units::{Bytes, Nanos, UnixNanos};
 use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,10 +114,14 @@ pub struct Round {
     pub layout_seed: u64,
     /// What came of it.
     pub outcome: Outcome,
-    /// Where it failed and its copies do different things: what each of them did, the failed ones up to their end. It
-    /// is told, and no sample of anything.
+    /// Where it failed and its copies do different things, or one of them says what it did until it failed, such as a
+    /// flow whose peer went: what each did, the failed ones up to their end. It is told, and no sample of anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<Measured>>,
+    /// Bytes that went to a peer and came from there, warm-up included and headers not; `None` where none did, or
+    /// nobody counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Bytes>,
     /// Where it stands in a soak; `None` in every other run.
     pub stretch: Option<Stretch>,
     /// What else happened meanwhile.

@@ -97,6 +97,7 @@ impl From<LeanRound> for Round {
                 LeanOutcome::Failed(failure) => Outcome::Failed(failure),
             },
             partial: None,
+            moved: None,
             stretch: lean.stretch,
             noise: Noise {
                 steal_share: lean.noise.steal_share,

@@ -34,6 +34,15 @@ pub fn of_address(address: IpAddr) -> io::Result<Option<Link>> {
     Ok(Some(Link { name, driver }))
 }
 
+/// Bits per second of an interface, as its driver tells it; `None` where it does not know, as most virtual ones.
+pub fn bits_per_s(name: &str) -> Option<u64> {
+    // In Mbit/s; -1, which older kernels print without its sign, is unknown. Source: Linux, sysfs-class-net.
+    let text = std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?;
+    let megabits: u32 = text.trim().parse().ok()?;
+    let is_known = !matches!(megabits, 0 | u32::MAX);
+    is_known.then(|| u64::from(megabits) * 1_000_000)
+}
+
 /// The addresses of this machine.
 struct Addresses(*mut libc::ifaddrs);
 

@@ -113,6 +113,7 @@ pub fn plan(cases: Vec<PlannedCase>) -> Plan {
         room: None,
         own_ground: None,
         ordered: false,
+        max_bytes: None,
         spread: None,
     }
 }
@@ -191,6 +192,7 @@ pub fn round(case: &CaseId, pass: u32, outcome: Outcome) -> Round {
         took: Nanos::from_secs(1),
         layout_seed: 0,
         partial: None,
+        moved: None,
         stretch: None,
         errands: Vec::new(),
         outcome,

@@ -4,7 +4,7 @@
 //! resumed run refuses, because it has them already.
 
 use super::consent::{CONSENT, ConsentArgs};
-use super::{duration, tag};
+use super::{duration, size, tag};
 use crate::complete;
 use clap::Args as ClapArgs;
 use engine::consent::Consent;
@@ -12,7 +12,7 @@ use engine::profile::{Copies, PASSES_MAX};
 use engine::resolve::Set;
 use engine::secret::Secret;
 use model::bounds::{label, run_label};
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 use workloads::net::peer::Peer;
 
@@ -60,6 +60,10 @@ pub(crate) struct NewRun {
     /// [default port: 5201]
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) peer: Option<Peer>,
+    /// Move no more than this to and from the peer, in all rounds, such as 50GB: a plan that could is refused, and no
+    /// round goes beyond it
+    #[arg(help_heading = "How much", long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_bytes: Option<Bytes>,
     /// What opens it.
     #[arg(skip)]
     pub(crate) token: Option<Secret>,

@@ -57,6 +57,10 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         if let Some(plan) = dry_run {
             return planned::show(context, &sides, plan, &consent);
         }
+        planned::refuse_over(&sides)?;
+        if !quiet {
+            planned::say_what_moves(&sides);
+        }
         Ready::new(sides)
     };
     let consent = peer::consent(consent, &ready.runs, &tokens)?;

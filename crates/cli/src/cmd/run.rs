@@ -43,10 +43,12 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         if let Some(plan) = dry_run {
             return planned::show(context, &[run], plan, &consent);
         }
+        planned::refuse_over(std::slice::from_ref(&run))?;
         format.check(&run)?;
         if !quiet {
             planned::warn_of_shortage(&run.plan);
             planned::warn_of_length(&run.plan);
+            planned::say_what_moves(std::slice::from_ref(&run));
         }
         Ready::new([run])
     };

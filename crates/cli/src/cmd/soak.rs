@@ -43,7 +43,11 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         if let Some(plan) = dry_run {
             return planned::show(context, &[run], plan, &consent);
         }
+        planned::refuse_over(std::slice::from_ref(&run))?;
         format.check(&run)?;
+        if !quiet {
+            planned::say_what_moves(std::slice::from_ref(&run));
+        }
         Ready::new([run])
     };
     let consent = peer::consent(consent, &ready.runs, &[token])?;

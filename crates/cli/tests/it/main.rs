@@ -34,6 +34,8 @@ mod looks;
 mod lost;
 mod mariadb;
 mod memory;
+mod net_bound;
+mod net_ended;
 mod net_iperf3;
 mod net_keys;
 mod net_local;

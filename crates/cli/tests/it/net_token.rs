@@ -18,7 +18,7 @@ fn with_token(bed: &Bed, token: &str, args: &[&str]) -> Done {
     command.env("KURABE_TOKEN", token).output().unwrap().into()
 }
 
-fn kept(bed: &Bed) -> Run {
+pub(crate) fn kept(bed: &Bed) -> Run {
     let kept = bed.run(&["export", "latest"]).code(0).out;
     store::export::read(&kept).unwrap()
 }

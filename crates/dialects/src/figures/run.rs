@@ -382,6 +382,7 @@ fn run(cases: Vec<Case<'_>>, source: Source<'_>, digest: Digest) -> Run {
             own_ground: None,
             spread: None,
             ordered: false,
+            max_bytes: None,
         },
         host: HostFacts::default(),
         rounds,
@@ -411,6 +412,7 @@ fn round(case: &Case<'_>, pass: u32, seq: u32, started: UnixNanos) -> Round {
             notes: Vec::new(),
         }),
         partial: None,
+        moved: None,
         stretch: None,
         noise: Noise::default(),
     }

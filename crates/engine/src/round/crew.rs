@@ -52,6 +52,8 @@ struct Member {
     heard: Vec<u8>,
     complaints: Vec<u8>,
     report: Option<CopyReport>,
+    /// What it moved to a peer and from there.
+    moved: Option<Bytes>,
     told: Option<Told>,
     /// How much it has made since that was last asked.
     made: Option<Bytes>,
@@ -142,6 +144,7 @@ impl Crew {
             heard: Vec::new(),
             complaints: Vec::new(),
             report: None,
+            moved: None,
             told: None,
             made: None,
             so_far: None,
@@ -242,6 +245,12 @@ impl Crew {
         self.members.first().and_then(|member| member.told)
     }
 
+    /// What all of them moved to a peer and from there, as far as they said so.
+    pub(super) fn moved(&self) -> Option<Bytes> {
+        let each = self.members.iter().filter_map(|member| member.moved);
+        each.reduce(|a, b| Bytes(a.0.saturating_add(b.0)))
+    }
+
     /// What those workers reported that are done.
     pub(super) fn reports(&mut self) -> Vec<CopyReport> {
         let members = self.members.iter_mut();
@@ -331,10 +340,14 @@ impl Member {
                     self.stage = Stage::Done;
                 }
                 Ok(Reply::Done(report)) => {
+                    self.moved = report.moved;
                     self.report = Some(*report);
                     self.stage = Stage::Done;
                 }
-                Ok(Reply::Failed(failure)) => return Err(Stop::Failed(failure)),
+                Ok(Reply::Failed(failure, moved)) => {
+                    self.moved = moved;
+                    return Err(Stop::Failed(failure));
+                }
                 Err(error) => return Err(Stop::error("understand worker", self.name(), error)),
             }
         }

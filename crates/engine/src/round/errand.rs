@@ -102,6 +102,7 @@ fn send(
             measure: asked.case.shape.measure,
             ns_per_tick: None,
             stand_in: None,
+            bytes_left: None,
             known: None,
             permits: bench.permits.clone(),
         },
@@ -140,6 +141,7 @@ pub(crate) fn not_begun(case: &PlannedCase, which: Which, failure: Failure) -> R
         layout_seed: which.layout_seed,
         outcome: Outcome::Failed(failure),
         partial: None,
+        moved: None,
         stretch: None,
         noise: Noise::default(),
     }

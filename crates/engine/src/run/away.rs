@@ -55,6 +55,11 @@ impl Target {
         }
     }
 
+    /// The next round is none, and there is no other.
+    pub(super) fn goes(&mut self, why: Failure) {
+        self.gone = Some(why);
+    }
+
     /// Why the next round is none; whoever asks keeps it.
     pub(super) fn take_gone(&mut self) -> Option<Failure> {
         self.gone.take()

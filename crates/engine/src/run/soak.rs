@@ -54,6 +54,7 @@ impl Runner<'_> {
             if !self.reach(0, Some(plan.span.since(clock.elapsed()))) {
                 return Ok(End::Interrupted);
             }
+            self.look_at_what_moved(0);
             let now = Now {
                 elapsed: clock.elapsed(),
                 since,

@@ -4,18 +4,21 @@
 //! flow must be that, less its headers. A class that lends (`htb` with a rate, a ceiling and a burst) does what clouds
 //! do to a network, and `kurabe soak` must find its terms. The server is our own.
 
+mod waits;
+
 use super::book::Book;
 use super::bucket::Terms;
 use super::check::{Check, percent};
 use super::e04_bucket::{Session, judged};
 use super::lab::{Call, Lab};
 use super::sessions::{soak_call, soak_in};
-use crate::cable::{Cable, End, FRAME, PAYLOAD, Server};
+use crate::cable::{Cable, End, FRAME, PAYLOAD};
 use model::num::approx;
 use model::rng::Rng;
 use serde_json::Value;
 use stats::quantile;
 use std::fmt::Write as _;
+use waits::Peer;
 use xtask::process::command;
 
 /// Rates of the filter, in Mbit/s.
@@ -55,18 +58,19 @@ const STREAM: u64 = 900;
 /// The experiment: every part of it finds an unshaped link, and a server at the other end.
 pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
     let cable = Cable::make()?;
-    let _server = serve(lab, &cable)?;
+    let peer = serve(lab, &cable)?;
     let mut checks = vec![counted(lab, book, &cable)?];
     let mut rounds = String::from("case,mbit_per_s,truth_bytes_per_s,bytes_per_s\n");
     for rate in RATES {
         checks.extend(at_rate(lab, book, &cable, rate, &mut rounds)?);
     }
     book.text("rates.csv", &rounds);
+    checks.extend(waits::all(lab, book, &cable, &peer)?);
     checks.extend(lending(lab, book, &cable)?);
     Ok(checks)
 }
 
-fn serve(lab: &Lab, cable: &Cable) -> anyhow::Result<Server> {
+fn serve(lab: &Lab, cable: &Cable) -> anyhow::Result<Peer> {
     let mut server = command(&lab.place.dir, &lab.binary);
     server.args([
         "net",
@@ -77,7 +81,9 @@ fn serve(lab: &Lab, cable: &Cable) -> anyhow::Result<Server> {
     ]);
     // Nothing is held up by what strangers may ask.
     server.args(["--max-rate", "400G", "--max-time", "1h", "--for", "24h"]);
-    cable.serve(&server, PORT)
+    let said = lab.place.dir.join("server");
+    let file = std::fs::File::create(&said)?;
+    Peer::of(cable.serve_told(&server, PORT, file.into())?, &said)
 }
 
 /// Bytes a second of flows where `mbit` Mbit/s of frames pass.
@@ -153,8 +159,14 @@ fn at_rate(
     Ok(checks)
 }
 
-/// Whether the median round is what the arithmetic says; the round that is furthest from it stands beside.
+/// Whether the median round is what the arithmetic says of a rate.
 fn held(what: String, values: &[f64], truth: f64) -> Check {
+    let shown = format!("{:.2} Mbit/s", truth * 8e-6);
+    near(what, values, truth, shown, WITHIN)
+}
+
+/// The same of anything, `within` a part of it; the round that is furthest from it stands beside.
+fn near(what: String, values: &[f64], truth: f64, shown: String, within: f64) -> Check {
     let error = quantile::median(values).map(|median| median / truth - 1.0);
     let mut figure = error.map_or("missing".to_owned(), |error| {
         format!("{:+.2} %", error * 100.0)
@@ -169,11 +181,11 @@ fn held(what: String, values: &[f64], truth: f64) -> Check {
             percent(worst)
         );
     }
-    let is_near = error.is_some_and(|error| error.abs() <= WITHIN);
+    let is_near = error.is_some_and(|error| error.abs() <= within);
     Check::bound(
         what,
         figure,
-        format!("{:.2} Mbit/s +- {}", truth * 8e-6, percent(WITHIN)),
+        format!("{shown} +- {}", percent(within)),
         is_near,
     )
 }

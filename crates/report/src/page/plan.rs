@@ -73,7 +73,7 @@ pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     }
     blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
     blocks.extend(written(view.writes).map(Block::Line));
-    blocks.extend(sent(view.writes).map(Block::Line));
+    blocks.extend(sent(view.writes, plan.max_bytes).map(Block::Line));
     let grounds = view.runs.iter();
     let grounds = grounds.flat_map(|run| grounds::planned(&run.plan));
     blocks.extend(grounds.map(Block::Line));
@@ -201,8 +201,8 @@ fn written(writes: Written) -> Option<String> {
 /// Gigabytes, as they are billed, of a second of 1 Gbit/s.
 const GB_PER_S: f64 = 0.125;
 
-/// What goes over networks: nobody knows how fast they are, and some are paid for by what was sent.
-fn sent(writes: Written) -> Option<String> {
+/// What goes over networks, in English, and no more than the `most` that the user allows: nobody knows how fast they are, and some are paid for by what was sent.
+pub fn sent(writes: Written, most: Option<Bytes>) -> Option<String> {
     let (time, bytes) = (writes.to_peers, writes.at_rates);
     let known = (bytes > Bytes(0)).then(|| {
         let gigabytes = approx(bytes.0) / 1e9;
@@ -210,12 +210,21 @@ fn sent(writes: Written) -> Option<String> {
     });
     let unknown = (time > Nanos::ZERO).then(|| {
         let gigabytes = time.as_secs_f64() * GB_PER_S;
+        let bound = if most.is_some() {
+            ""
+        } else {
+            "is not bounded (`--max-bytes`) and "
+        };
         format!(
-            "as much as it takes for {}, which is not bounded and may be paid for: {gigabytes:.1} GB at 1 Gbit/s",
+            "as much as it takes for {}, which {bound}may be paid for: {gigabytes:.1} GB at 1 Gbit/s",
             span(time)
         )
     });
-    let parts: Vec<String> = known.into_iter().chain(unknown).collect();
+    let bound = most.map(|most| {
+        let gigabytes = approx(most.0) / 1e9;
+        format!("no more than {gigabytes:.2} GB in all (`--max-bytes`)")
+    });
+    let parts: Vec<String> = known.into_iter().chain(unknown).chain(bound).collect();
     (!parts.is_empty()).then(|| format!("network: {}", parts.join(", and ")))
 }
 

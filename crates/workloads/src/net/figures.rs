@@ -5,7 +5,7 @@ use super::peer::Peer;
 use engine::workload::{Finish, WorkError};
 use model::num::approx;
 use model::spec::{Better, Fold, How, MetricClass, MetricDef, Role};
-use model::units::Unit;
+use model::units::{Nanos, Unit};
 use sys::clock::monotonic;
 use sys::process::{Usage, usage_self};
 
@@ -15,6 +15,26 @@ const GB: f64 = 1e9;
 /// The receiver's own clock agrees with ours up to this, in seconds: more is a pause of one of the machines, or a
 /// server that counts something else.
 const APART_MAX: f64 = 0.5;
+
+/// A round that its peer ends is kept from so many seconds of its measured part on: the least that one may have.
+pub(super) const KEPT_FROM: f64 = 1.0;
+
+/// What is said of a round that its peer ended: why, how long it had measured of what was asked for, and what that came
+/// to. It is no sample: a mean of rounds of different lengths would weigh them alike.
+pub(super) fn cut_short(
+    why: &WorkError,
+    (seconds, asked): (f64, Nanos),
+    came_to: &str,
+) -> WorkError {
+    let (why, asked) = (why.to_string(), asked.as_secs_f64());
+    let (first, hint) = why.split_once('\n').unwrap_or((&why, ""));
+    let kept = format!("{first}; of {asked:.0} s it had measured {seconds:.1} s: {came_to}");
+    WorkError::Failed(if hint.is_empty() {
+        kept
+    } else {
+        format!("{kept}\n{hint}")
+    })
+}
 
 /// A figure of which less is better.
 pub(super) const fn less(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {

@@ -2,6 +2,8 @@
 
 mod block;
 pub mod deadline;
+#[cfg(test)]
+mod ended;
 mod exchange;
 mod figures;
 pub mod iperf3;
@@ -9,7 +11,7 @@ mod local;
 pub mod own;
 pub mod peer;
 pub mod rate;
-mod route;
+pub mod route;
 mod rr;
 mod shaper;
 mod talk;

@@ -1,12 +1,13 @@
 //! The machine at the other end, as users type it: `HOST`, `HOST:PORT`, or an address of IPv6 in brackets.
 
-use super::iperf3::PORT;
 use super::iperf3::control::{Control, Trouble};
+use super::iperf3::{PORT, words};
 use super::own::client::Session;
 use super::own::{BadToken, Token};
 use engine::consent::{Permits, Touch};
-use engine::workload::{StandIn, WorkError};
+use engine::workload::{Place, StandIn, WorkError};
 use model::named::{NamedKind, ServerFact};
+use model::num::{approx, round_to_u64};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -185,6 +186,33 @@ pub(crate) fn touch(peer: &StandIn) -> Touch {
         writes: false,
         creates: false,
     }
+}
+
+/// Refuses a round that could move more than is left of `--max-bytes`, at these bits per second or, where nobody knows
+/// how fast it is, with nothing left at all.
+pub(super) fn within(place: &Place, bits_per_s: u64) -> Result<(), WorkError> {
+    /// What goes by a schedule ends with the look behind its end.
+    const LONGER: f64 = 1.02;
+    let Some(left) = place.bytes_left else {
+        return Ok(());
+    };
+    let span = place.warmup.plus(place.measure).as_secs_f64() * LONGER;
+    let needs = round_to_u64(approx(bits_per_s) / 8.0 * span).max(1);
+    if needs <= left.0 {
+        return Ok(());
+    }
+    let (left, needs) = (words::Bytes(left.0), words::Bytes(needs));
+    Err(WorkError::Unsupported(format!(
+        "of `--max-bytes` {left} are left, and a round moves {needs} at least"
+    )))
+}
+
+/// Why a round ends where so many bytes had been left.
+pub(super) fn spent(left: u64) -> WorkError {
+    let left = words::Bytes(left);
+    WorkError::Failed(format!(
+        "end the round: the {left} that were left of `--max-bytes` have passed"
+    ))
 }
 
 /// Looks whether the peer at this address listens, lets us in, has no other test and is there for so long: what it says

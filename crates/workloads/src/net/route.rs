@@ -1,8 +1,11 @@
 //! The way to the peer, as this end knows it: the interface, the largest packet, and what a cloud held back there.
 
-use std::net::TcpStream;
+use super::peer::Peer;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
+use std::time::Duration;
 use sys::link::{Link, counters, of_address};
+use sys::names::addresses;
 
 /// How the driver of AWS' machines (`ena`) calls its counters of packets that were queued or dropped because the
 /// instance had used up what it is allowed. Source: AWS, "Monitor network performance for ENA settings".
@@ -14,6 +17,25 @@ const CLOUDS: [(&str, &str); 3] = [
     ("gve", "Google's Virtual NIC"),
     ("mana", "Microsoft Azure's Network Adapter"),
 ];
+
+/// How long a name may be asked for.
+const KNOWN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Bits per second of the link by which packets leave for a peer, where its driver tells them. The peer hears nothing.
+pub fn link_bits_per_s(peer: &str) -> Option<u64> {
+    let peer: Peer = peer.parse().ok()?;
+    let places = addresses(peer.host(), peer.port(), KNOWN_WITHIN).ok()?;
+    let place = places.first()?;
+    let any: IpAddr = if place.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect(place).ok()?;
+    let link = of_address(socket.local_addr().ok()?.ip()).ok()??;
+    sys::link::bits_per_s(&link.name)
+}
 
 /// What was known when a round began.
 #[derive(Debug)]

@@ -126,6 +126,7 @@ pub(crate) mod testing {
             ns_per_tick: None,
             stand_in: None,
             anchors: std::collections::BTreeMap::new(),
+            bytes_left: None,
             known: None,
             permits: engine::consent::Permits::default(),
         }

@@ -267,6 +267,7 @@ mod tests {
             ns_per_tick: None,
             stand_in: None,
             anchors: std::collections::BTreeMap::new(),
+            bytes_left: None,
             known: None,
             permits: engine::consent::Permits::default(),
         }

@@ -247,24 +247,13 @@ pub(super) fn plan(
     for case in cases {
         planned.push(planned_of(case, cases, host)?);
     }
+    // With what was asked for in full, so that the run can be told in vdbench's words again.
+    let what = std::iter::once(plan::Plan::VDBENCH.to_owned()).chain(asked.lines.iter().cloned());
     Ok(plan::Plan {
-        // With what was asked for in full, so that the run can be told in vdbench's words again.
-        what: std::iter::once(plan::Plan::VDBENCH.to_owned())
-            .chain(asked.lines.iter().cloned())
-            .collect(),
-        cases: planned,
         seed: fresh_seed(),
-        budget: None,
         passes: Some(args.passes.unwrap_or(1)),
-        target: None,
-        duel: None,
-        soak: None,
-        dropped: Vec::new(),
-        room: None,
-        own_ground: None,
-        named: Vec::new(),
         ordered: true,
-        spread: None,
+        ..plan::Plan::new(what.collect(), planned)
     })
 }
 

@@ -12,7 +12,7 @@ use crate::net::own::Request;
 use crate::net::own::client::Session;
 use crate::net::own::hello::Hello;
 use crate::net::own::proof::TAKEN;
-use crate::net::peer::{Other, Peer, SAYS_WITHIN};
+use crate::net::peer::{Other, Peer, SAYS_WITHIN, spent};
 use crate::storage::{mean, p50, p99};
 use crate::sysbench::LAT_MAX;
 use engine::consent::Touch;
@@ -24,7 +24,7 @@ use model::latency::LAT;
 use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{Nature, Spec, TestDef};
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use sys::until::Until;
@@ -116,7 +116,7 @@ impl Workload for Connect {
     }
 
     fn prepare(&self, _: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        Ok(Box::new(Connections::begin(other(place)?, seconds(place))?))
+        Ok(Box::new(Connections::begin(other(place)?, place)?))
     }
 }
 
@@ -127,11 +127,14 @@ struct Connections {
     /// Gone once the count is known.
     session: Option<Session>,
     done: u64,
+    /// Bytes that may be moved.
+    left: Option<u64>,
 }
 
 impl Connections {
     /// Agrees with the server, and connects once.
-    fn begin(other: Other, seconds: u32) -> Result<Self, WorkError> {
+    fn begin(other: Other, place: &Place) -> Result<Self, WorkError> {
+        let seconds = seconds(place);
         let told = |why: Trouble| why.told(&other.peer, "begin connections to");
         let mut session = other.session().map_err(told)?;
         let until = Until::after(SAYS_WITHIN);
@@ -144,7 +147,15 @@ impl Connections {
             peer: other.peer,
             session: Some(session),
             done: 1,
+            left: place.bytes_left.map(|left| left.0),
         })
+    }
+
+    /// Bytes that went there and came back.
+    const fn bytes(&self) -> u64 {
+        /// What each connection says, and the answer.
+        const EACH: u64 = size_of::<Hello>() as u64 + 1;
+        self.done * EACH
     }
 
     fn over() -> WorkError {
@@ -169,6 +180,9 @@ fn connect(at: SocketAddr, hello: &Hello) -> io::Result<()> {
 
 impl Body for Connections {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        if let Some(left) = self.left.filter(|left| self.bytes() >= *left) {
+            return Err(spent(left));
+        }
         let session = self.session.as_mut().ok_or_else(Self::over)?;
         let mut laps = recorder.laps();
         for _ in 0..ops {
@@ -181,6 +195,10 @@ impl Body for Connections {
 
     fn records_latency(&self) -> bool {
         true
+    }
+
+    fn moved(&self) -> Option<Bytes> {
+        Some(Bytes(self.bytes()))
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

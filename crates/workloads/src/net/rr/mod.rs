@@ -10,7 +10,7 @@ pub(crate) use connect::CONNECT;
 use super::exchange::UNANSWERED;
 use super::own::Protocol;
 use super::own::words::{FLOWS_MAX, MESSAGE_MAX, whole_seconds};
-use super::peer::{Other, peer_of, reach, touch};
+use super::peer::{Other, peer_of, reach, touch, within};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
 use model::headline::{Headline, Topic};
@@ -80,6 +80,7 @@ fn supported(copies: u32) -> Result<(), String> {
 fn other(place: &Place) -> Result<Other, WorkError> {
     let peer = peer_of(place.stand_in.as_ref());
     let peer = peer.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?;
+    within(place, 0)?;
     Other::permitted(&peer.path, &place.permits)
 }
 
@@ -184,7 +185,7 @@ impl Workload for Rr {
             up,
             down,
         };
-        Ok(Box::new(Round::begin(other(place)?, asked, place.seed)?))
+        Ok(Box::new(Round::begin(other(place)?, asked, place)?))
     }
 }
 

@@ -8,15 +8,17 @@ use crate::net::iperf3::wire_error::{Part, WireError, fill};
 use crate::net::own::client::Session;
 use crate::net::own::proof::TAKEN;
 use crate::net::own::{Protocol, Request};
-use crate::net::peer::{Other, Peer, SAYS_WITHIN};
+use crate::net::peer::{Other, Peer, SAYS_WITHIN, spent};
+use crate::net::tcp::enough::Enough;
 use crate::net::tcp::flows::Flows;
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, WorkError};
+use engine::workload::{Body, Finish, Place, WorkError};
 use model::digest::Digest;
 use model::num::approx;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::io::{self, ErrorKind, Write};
 use std::net::{TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::until::Until;
@@ -45,6 +47,8 @@ pub(super) struct Round {
     session: Option<Session>,
     asker: Asker,
     size: u32,
+    /// What load may move, and messages too; and how much that is.
+    limit: Option<(Arc<Enough>, u64)>,
     /// To the peer, and from it.
     load: [Option<Flows>; 2],
     /// Exchanges, and lost messages, when the measured part began.
@@ -55,7 +59,7 @@ pub(super) struct Round {
 
 impl Round {
     /// Agrees with the server, lets the load flow, and exchanges one message.
-    pub(super) fn begin(other: Other, asked: Asked, seed: u64) -> Result<Self, WorkError> {
+    pub(super) fn begin(other: Other, asked: Asked, place: &Place) -> Result<Self, WorkError> {
         let told = |why: Trouble| why.told(&other.peer, "begin round trips with");
         let mut session = other.session().map_err(told)?;
         let Asked {
@@ -75,8 +79,11 @@ impl Round {
         let until = Until::after(SAYS_WITHIN);
         session.begin(request, until).map_err(told)?;
         // Those that we send are connected first: the server counts them so.
-        let up = load(&mut session, up, (true, seed), until).map_err(told)?;
-        let down = load(&mut session, down, (false, seed), until).map_err(told)?;
+        let limit = place.bytes_left.map(|left| (Enough::of(left), left.0));
+        let enough = limit.as_ref().map(|(enough, _)| enough);
+        let by = |sends| (sends, place.seed, enough);
+        let up = load(&mut session, up, by(true), until).map_err(told)?;
+        let down = load(&mut session, down, by(false), until).map_err(told)?;
         let link = match protocol {
             Protocol::Tcp => session.stream().try_clone().map(Link::Tcp),
             Protocol::Udp => Ok(Link::Udp(meet(&mut session).map_err(told)?)),
@@ -90,6 +97,7 @@ impl Round {
             session: Some(session),
             asker,
             size,
+            limit,
             load: [up, down],
             began: (0, 0),
             loaded: ([0; 2], 0),
@@ -103,6 +111,14 @@ impl Round {
     fn load_bytes(&self) -> [u64; 2] {
         let [up, down] = &self.load;
         [up, down].map(|flows| flows.as_ref().map_or(0, Flows::bytes))
+    }
+
+    /// Bytes of load and of messages so far, both ways.
+    fn moved_so_far(&self) -> u64 {
+        let load = self.limit.as_ref().map(|(enough, _)| enough.taken());
+        let load = load.unwrap_or_else(|| self.load_bytes().iter().sum());
+        let messages = self.asker.done() * 2 + self.asker.lost();
+        load + messages * u64::from(self.size)
     }
 
     /// Why load does not flow any more.
@@ -119,7 +135,7 @@ impl Round {
 fn load(
     session: &mut Session,
     count: u32,
-    (sends, seed): (bool, u64),
+    (sends, seed, enough): (bool, u64, Option<&Arc<Enough>>),
     until: Until,
 ) -> Result<Option<Flows>, Trouble> {
     if count == 0 {
@@ -127,7 +143,7 @@ fn load(
     }
     let streams = (0..count).map(|_| session.connect(until));
     let streams: Vec<TcpStream> = streams.collect::<Result<_, _>>()?;
-    let flows = Flows::start(streams, sends, BLOCK_BYTES, seed);
+    let flows = Flows::start(streams, sends, BLOCK_BYTES, seed, enough.cloned());
     let flows = flows.map_err(|error| Trouble::Failed(error.to_string()))?;
     flows.go();
     Ok(Some(flows))
@@ -191,6 +207,10 @@ pub(super) fn failed(peer: &Peer, error: &io::Error) -> WorkError {
 
 impl Body for Round {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        let moved = self.moved_so_far();
+        if let Some((_, left)) = self.limit.as_ref().filter(|(_, left)| moved >= *left) {
+            return Err(spent(*left));
+        }
         if self.load.iter().flatten().any(Flows::anybody_ended) {
             return Err(self.load_ended());
         }
@@ -205,6 +225,10 @@ impl Body for Round {
 
     fn records_latency(&self) -> bool {
         true
+    }
+
+    fn moved(&self) -> Option<Bytes> {
+        Some(Bytes(self.moved_so_far()))
     }
 
     fn measured_part_begins(&mut self) {

@@ -1,6 +1,8 @@
 //! How much all flows of a direction move together, where that ends a test: whole blocks where they are sent, whole
 //! reads where they are received.
 
+use model::units::Bytes;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::clock::monotonic;
 
@@ -52,6 +54,18 @@ impl Enough {
                     .compare_exchange(0, monotonic(), Ordering::AcqRel, Ordering::Relaxed);
         }
         before < enough
+    }
+
+    /// What has moved in all, what came when it was enough too; of what was to be sent, what was refused too.
+    pub(in crate::net) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Nothing moves any more once it is so many, from the beginning on.
+    pub(in crate::net) fn of(bytes: Bytes) -> Arc<Self> {
+        let enough = Self::new();
+        enough.at(bytes.0);
+        Arc::new(enough)
     }
 
     /// When it was enough, by the monotonic clock. Of several senders one may yet send its last block.

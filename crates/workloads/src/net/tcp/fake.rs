@@ -68,6 +68,11 @@ impl Talk {
 
     /// Sends or receives until the client says that the test is over; bytes of each stream after `omit`, and seconds.
     pub(in crate::net) fn flown(&mut self) -> (Vec<u64>, f64) {
+        self.flown_slowly(0)
+    }
+
+    /// The same with a rest of so many nanoseconds after each block.
+    pub(in crate::net) fn flown_slowly(&mut self, rest: u64) -> (Vec<u64>, f64) {
         let begun = monotonic();
         let omit = u64::try_from(self.asked.omit).unwrap() * 1_000_000_000;
         let mut began = None;
@@ -92,6 +97,9 @@ impl Talk {
                     Ok(moved) => *bytes += moved as u64,
                     Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
                 }
+            }
+            if rest > 0 {
+                sys::clock::sleep(rest);
             }
             let mut state = [0];
             match self.control.read(&mut state) {

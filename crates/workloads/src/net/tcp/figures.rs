@@ -79,8 +79,13 @@ impl Course {
         }
     }
 
+    /// Seconds of the measured part so far.
+    pub(super) fn lasts(&self) -> f64 {
+        Moment::now().since(self.began.instant).0
+    }
+
     /// Seconds and CPU time of the measured part.
-    fn measured(&self) -> (f64, Usage) {
+    pub(super) fn measured(&self) -> (f64, Usage) {
         self.ended.instant.since(self.began.instant)
     }
 
@@ -90,10 +95,24 @@ impl Course {
         both.map(|(ended, began)| ended.saturating_sub(*began))
     }
 
+    /// Bytes a second that passed here.
+    pub(super) fn read_per_s(&self) -> f64 {
+        approx(self.bytes().sum()) / self.measured().0.max(f64::MIN_POSITIVE)
+    }
+
     /// The counters of each flow when the measured part began and when it ended; `None` where one of them is not known.
     fn infos(&self) -> Option<Vec<(Info, Info)>> {
         let both = self.began.infos.iter().zip(&self.ended.infos);
         both.map(|(began, ended)| began.zip(*ended)).collect()
+    }
+
+    /// Bytes of all flows in the measured part that the other end's kernel has acknowledged.
+    fn acknowledged(&self) -> Option<u64> {
+        let infos = self.infos()?;
+        let each = infos
+            .iter()
+            .map(|(began, ended)| ended.bytes_acked?.checked_sub(began.bytes_acked?));
+        each.sum()
     }
 
     /// Segments of each flow that were sent again.
@@ -134,30 +153,42 @@ pub(super) fn ours(course: &Course, flows: &Flows, up: bool) -> Results {
     }
 }
 
-/// The round's figures. `sent` is all that was ever sent, or received.
+/// The round's figures. `sent` is all that was ever sent, or received. Where the server went before it told its own,
+/// what our kernel knows stands for it.
 pub(super) fn all(
     course: &Course,
     ours: &Results,
-    theirs: &Results,
+    theirs: Option<&Results>,
     (up, sent): (bool, u64),
     peer: &Peer,
 ) -> Result<Finish, WorkError> {
     let mut finish = Finish::default();
     let (seconds, used) = course.measured();
     let bytes: u64 = course.bytes().sum();
-    let streams = streams_of(theirs, ours.streams.len(), peer)?;
-    let rate = if up {
-        let rate = received(&streams, seconds, sent, peer)?;
-        finish.reported.insert(RATE.to_owned(), rate);
+    let (none, is_told) = (Results::default(), theirs.is_some());
+    let (theirs, streams) = match theirs {
+        Some(theirs) => (theirs, streams_of(theirs, ours.streams.len(), peer)?),
+        None => (&none, Vec::new()),
+    };
+    let rate = if up && is_told {
         if streams.iter().any(|stream| stream.seconds().is_none()) {
             finish.notes.push(
                 "the server does not say over which time it received (before 3.2): ours stands for it".to_owned(),
             );
         }
-        rate
+        received(&streams, seconds, sent, peer)?
     } else {
-        approx(bytes) / seconds.max(f64::MIN_POSITIVE)
+        let older = || WorkError::Failed("the kernel is older than 4.1".to_owned());
+        if up {
+            approx(course.acknowledged().ok_or_else(older)?) / seconds.max(f64::MIN_POSITIVE)
+        } else {
+            course.read_per_s()
+        }
     };
+    // What came here is counted already, as long as nobody ends it.
+    if up || !is_told {
+        finish.reported.insert(RATE.to_owned(), rate);
+    }
     if bytes == 0 || rate <= 0.0 {
         return Err(nothing_came(peer, "byte"));
     }

@@ -58,18 +58,19 @@ pub(in crate::net) struct Flows {
 
 impl Flows {
     /// A thread for each connection, which waits until [`Self::go`]. What is sent are random bytes that nothing on the
-    /// way makes smaller.
+    /// way makes smaller. They end where all of them, and whoever else shares it, have moved `enough`.
     pub(in crate::net) fn start(
         streams: Vec<TcpStream>,
         up: bool,
         size: usize,
         seed: u64,
+        enough: Option<Arc<Enough>>,
     ) -> Result<Self, WorkError> {
         let how = How {
             up,
             size,
             rate: None,
-            enough: None,
+            enough,
         };
         Self::start_as(streams, &how, seed)
     }
@@ -247,7 +248,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
-        let mut flows = Flows::start(vec![ours], true, 1 << 17, 7).unwrap();
+        let mut flows = Flows::start(vec![ours], true, 1 << 17, 7, None).unwrap();
         let opening = flows.passed();
         flows.go();
         // Nobody reads: both buffers fill up.

@@ -9,7 +9,7 @@ pub(super) mod flows;
 mod round;
 mod spec;
 
-use super::peer::{Other, peer_of, reach, touch};
+use super::peer::{Other, peer_of, reach, touch, within};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
 use model::headline::{Headline, Topic};
@@ -137,6 +137,7 @@ impl Workload for Tcp {
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.check_params(params)?;
+        within(place, 0)?;
         Ok(Box::new(Round::begin(peer_at(place)?, params, place)?))
     }
 }

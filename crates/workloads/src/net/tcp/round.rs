@@ -1,19 +1,24 @@
 //! A round: the talk before, the data, and the talk behind it.
 
+use super::enough::Enough;
 use super::figures::{self, Course};
 use super::flows::Flows;
 use super::is_up;
-use crate::net::figures::Moment;
+use super::spec::RATE;
+use crate::net::figures::{KEPT_FROM, Moment, cut_short};
+use crate::net::iperf3::words::Bits;
 use crate::net::iperf3::{Parameters, Results};
-use crate::net::peer::{Other, SAYS_WITHIN};
+use crate::net::peer::{Other, SAYS_WITHIN, spent};
 use crate::net::route::Route;
 use crate::net::shaper::Rates;
 use crate::net::talk::{Talk, Way, asked};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
-use model::num::approx;
+use model::num::{approx, round_to_u64};
 use model::params::Params;
+use model::units::{Bytes, Nanos};
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::until::Until;
@@ -28,6 +33,13 @@ pub(super) struct Round {
     flows: Flows,
     course: Course,
     has_begun: bool,
+    /// The measured part is under way, which is to last so long.
+    measures: bool,
+    asked: Nanos,
+    /// What may be moved, and how much that is.
+    limit: Option<(Arc<Enough>, u64)>,
+    /// Why it ended before that, where the server said so.
+    cut: Option<WorkError>,
     next_ask: u64,
     route: Option<Route>,
     /// Of a single flow.
@@ -53,13 +65,19 @@ impl Round {
         talk.has_streams(until)?;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let route = streams.first().map(Route::of);
-        let flows = Flows::start(streams, up, size, place.seed)?;
+        let limit = place.bytes_left.map(|left| (Enough::of(left), left.0));
+        let enough = limit.as_ref().map(|(enough, _)| Arc::clone(enough));
+        let flows = Flows::start(streams, up, size, place.seed, enough)?;
         Ok(Self {
             course: Course::new(began, place.copies),
             talk,
             up,
             flows,
             has_begun: false,
+            measures: place.warmup == Nanos::ZERO,
+            asked: place.measure,
+            limit,
+            cut: None,
             next_ask: 0,
             route,
             rates: (place.copies == 1).then(Rates::default),
@@ -76,10 +94,28 @@ impl Round {
         })
     }
 
-    /// Looks whether data flows.
-    fn look(&mut self, now: u64) -> Result<(), WorkError> {
-        if self.flows.anybody_ended() {
-            return Err(self.ended());
+    /// Whether what was measured so far is worth something by itself.
+    fn is_kept(&self) -> bool {
+        self.measures && self.course.lasts() >= KEPT_FROM
+    }
+
+    /// Why it ends, where it has moved all that it may.
+    fn spent(&self) -> Option<WorkError> {
+        let (enough, left) = self.limit.as_ref()?;
+        enough.reached().map(|_| spent(*left))
+    }
+
+    /// Waits so long, and looks whether data flows. False where a flow has ended and the round with it: why is asked
+    /// when it is over, because the server may take a moment to say.
+    fn goes_on(&mut self, at_most: Duration) -> Result<bool, WorkError> {
+        self.talk.wait(at_most)?;
+        let now = monotonic();
+        let spent = self.spent();
+        if spent.is_some() || self.flows.anybody_ended() {
+            if self.is_kept() {
+                return Ok(false);
+            }
+            return Err(spent.unwrap_or_else(|| self.ended()));
         }
         self.talk.look(self.flows.bytes(), now)?;
         if let Some(rates) = self.rates.as_mut().filter(|rates| rates.is_due(now)) {
@@ -89,18 +125,44 @@ impl Round {
             self.next_ask = now + ASK_EVERY_NS;
             self.course.ask(&self.flows);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The talk behind the data: what the server has counted.
     fn talk(&mut self, ours: &Results) -> Result<Results, WorkError> {
-        if self.flows.anybody_ended() {
+        if let Some(why) = self.cut.take() {
+            return Err(why);
+        }
+        if self.spent().is_none() && self.flows.anybody_ended() {
             return Err(self.ended());
         }
         let flows = &mut self.flows;
         self.talk.end(ours, || {
             let _ = flows.end();
         })
+    }
+}
+
+impl Round {
+    /// What is kept of a round that the server ended, or the limit of what it may move.
+    fn cut_short(&self, mut finish: Finish, why: &WorkError, is_told: bool) -> Finish {
+        let (seconds, _) = self.course.measured();
+        let rate = finish.reported.get(RATE).copied();
+        let rate = rate.unwrap_or_else(|| self.course.read_per_s());
+        let rate = Bits(round_to_u64(rate * 8.0));
+        let came_to = if is_told {
+            format!("{rate} arrived")
+        } else if self.up {
+            format!(
+                "{rate} by what the peer's kernel acknowledged, which stands for the receiver's own report"
+            )
+        } else {
+            format!("{rate} were received here, and the sender's own report is missing")
+        };
+        let why = cut_short(why, (seconds, self.asked), &came_to);
+        finish.notes.push(why.to_string());
+        finish.failed = Some(why);
+        finish
     }
 }
 
@@ -112,18 +174,33 @@ impl Body for Round {
             self.talk.flows_from(monotonic());
             self.course.measured_part_begins(&self.flows);
         }
-        self.talk.wait(Duration::from_millis(ops))?;
-        self.look(monotonic())?;
-        Ok(ops)
+        match self.goes_on(Duration::from_millis(ops)) {
+            Ok(true) => Ok(ops),
+            Ok(false) => Ok(0),
+            Err(why) if self.is_kept() => {
+                self.cut = Some(why);
+                Ok(0)
+            }
+            Err(why) => Err(why),
+        }
     }
 
     fn work(&self) -> Option<f64> {
         Some(approx(self.flows.passed()))
     }
 
+    fn moved(&self) -> Option<Bytes> {
+        let read = self.limit.as_ref().filter(|_| !self.up);
+        Some(Bytes(read.map_or_else(
+            || self.flows.bytes(),
+            |(enough, _)| enough.taken(),
+        )))
+    }
+
     fn measured_part_begins(&mut self) {
         self.course.measured_part_begins(&self.flows);
         self.rates = self.rates.map(|_| Rates::default());
+        self.measures = true;
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
@@ -133,16 +210,28 @@ impl Body for Round {
         let route = self.route.as_ref().zip(self.flows.first());
         let of_way = route.map_or_else(Vec::new, |(route, stream)| route.notes(stream));
         let ours = figures::ours(&self.course, &self.flows, self.up);
-        let theirs = self.talk(&ours)?;
+        let is_kept = self.course.measured().0 >= KEPT_FROM;
+        let (theirs, cut) = match self.talk(&ours) {
+            Ok(theirs) => (Some(theirs), None),
+            // Nothing of what is wrong is kept.
+            Err(WorkError::Failed(why)) if is_kept => (None, Some(WorkError::Failed(why))),
+            Err(why) => return Err(why),
+        };
         // With what was sent until the server had heard of the end.
         let sent = self.flows.bytes();
-        let mut finish = figures::all(
+        let all = figures::all(
             &self.course,
             &ours,
-            &theirs,
+            theirs.as_ref(),
             (self.up, sent),
             self.talk.peer(),
-        )?;
+        );
+        let is_told = theirs.is_some();
+        let mut finish = match (all, cut.or_else(|| self.spent())) {
+            (Ok(finish), Some(why)) => self.cut_short(finish, &why, is_told),
+            (Err(_), Some(why)) => return Err(why),
+            (all, None) => all?,
+        };
         finish.notes.extend(of_way);
         let held = self.rates.as_ref().and_then(Rates::held);
         finish.notes.extend(held);

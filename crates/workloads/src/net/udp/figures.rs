@@ -84,15 +84,18 @@ pub(super) fn ours(span: &Span, flowed: &[Flowed], up: bool) -> Results {
     }
 }
 
-/// What the test came to.
+/// What the test came to; of one in which data came here, also where the server does not say its part.
 pub(super) fn outcome(
     span: &Span,
     flowed: &[Flowed],
-    theirs: Results,
+    theirs: Option<Results>,
     order: &Order,
     peer: &Peer,
 ) -> Result<Outcome, WorkError> {
-    let said = streams_of(&theirs, flowed.len(), peer)?;
+    let said = theirs
+        .as_ref()
+        .map(|theirs| streams_of(theirs, flowed.len(), peer));
+    let said = said.transpose()?.unwrap_or_default();
     let (seconds, used) = span.counted();
     let bytes = flowed.iter().map(|flow| flow.tally.bytes).sum();
     let mut outcome = Outcome {
@@ -117,7 +120,7 @@ pub(super) fn outcome(
     }
     let a_second = approx(order.bits_per_s) / 8.0 / count(order.size) * count(flowed.len());
     outcome.unseen /= a_second.max(f64::MIN_POSITIVE);
-    outcome.theirs = theirs;
+    outcome.theirs = theirs.unwrap_or_default();
     if outcome.rate <= 0.0 {
         return Err(nothing_came(order, peer));
     }
@@ -184,8 +187,17 @@ fn here(
     peer: &Peer,
 ) -> Result<(), WorkError> {
     let (mut all, mut lost, mut late, mut doubled, mut jitter) = (0, 0, 0, 0, 0.0);
-    for (flow, stream) in flowed.iter().zip(said) {
+    for (place, flow) in flowed.iter().enumerate() {
         let tally = &flow.tally;
+        outcome.rate += approx(tally.bytes) / seconds;
+        all += tally.counted();
+        lost += tally.counted_missing();
+        late += tally.out_of_order - tally.doubled;
+        doubled += tally.doubled;
+        jitter += tally.jitter_us;
+        let Some(stream) = said.get(place) else {
+            continue;
+        };
         let sent = number(stream.packets, "datagrams", peer)?;
         if tally.packets > sent {
             let what = format!(
@@ -195,14 +207,8 @@ fn here(
             return Err(wrong(peer, what));
         }
         let own = stream.seconds().unwrap_or(seconds);
-        outcome.rate += approx(tally.bytes) / seconds;
         outcome.sent += approx(number(stream.bytes, "bytes", peer)?) / own;
         outcome.unseen += approx(sent - tally.packets);
-        all += tally.counted();
-        lost += tally.counted_missing();
-        late += tally.out_of_order - tally.doubled;
-        doubled += tally.doubled;
-        jitter += tally.jitter_us;
     }
     outcome.lost_share = share(lost, all);
     outcome.order = Some((share(late, all), share(doubled, all)));

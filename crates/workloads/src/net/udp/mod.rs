@@ -16,6 +16,7 @@ mod test;
 pub(crate) use most::UDP_MAX;
 
 use super::iperf3::parameters::{DATAGRAM_MAX, DATAGRAM_MIN};
+use super::peer::within;
 use super::rate::bits_per_s;
 use super::tcp::{TCP, check_times, is_up, peer_at};
 use engine::consent::Touch;
@@ -105,6 +106,7 @@ impl Workload for Udp {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.check_params(params)?;
         let order = Order::of(params, rate(params)?);
+        within(place, order.bits_per_s.saturating_mul(place.copies.into()))?;
         Ok(Box::new(Round::begin(peer_at(place)?, order, place)?))
     }
 }

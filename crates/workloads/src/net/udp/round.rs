@@ -9,12 +9,17 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::latency::LATE;
 use model::num::{approx, count};
+use model::units::Bytes;
 use std::time::Duration;
 
 /// A test at work; gone once it is over.
 pub(super) struct Round {
     test: Option<Test>,
     order: Order,
+    /// Why it was over sooner than asked, where the server said so.
+    cut: Option<WorkError>,
+    /// Bytes that were sent or received here.
+    moved: u64,
 }
 
 impl Round {
@@ -25,6 +30,8 @@ impl Round {
         Ok(Self {
             test: Some(Test::begin(started, talk, order, place)?),
             order,
+            cut: None,
+            moved: 0,
         })
     }
 }
@@ -36,12 +43,24 @@ fn is_over() -> WorkError {
 impl Body for Round {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         let test = self.test.as_mut().ok_or_else(is_over)?;
-        test.look(Duration::from_millis(ops))?;
-        Ok(ops)
+        let look = test.look(Duration::from_millis(ops));
+        self.moved = test.bytes();
+        match look {
+            Ok(()) => Ok(ops),
+            Err(why @ WorkError::Failed(_)) if test.is_kept() => {
+                self.cut = Some(why);
+                Ok(0)
+            }
+            Err(why) => Err(why),
+        }
     }
 
     fn work(&self) -> Option<f64> {
         Some(approx(self.test.as_ref().map_or(0, Test::bytes)))
+    }
+
+    fn moved(&self) -> Option<Bytes> {
+        Some(Bytes(self.moved))
     }
 
     fn measured_part_begins(&mut self) {
@@ -52,15 +71,20 @@ impl Body for Round {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let test = self.test.take().ok_or_else(is_over)?;
-        let outcome = test.end()?;
-        let mut finish = Finish::default();
+        let (outcome, failed) = test.end(self.cut.take())?;
+        let mut finish = Finish {
+            notes: failed.iter().map(ToString::to_string).collect(),
+            failed,
+            ..Finish::default()
+        };
         cpu(&mut finish, outcome.here, &outcome.theirs, outcome.rate);
         let mut tell = |quantity: &str, value| tell(&mut finish, quantity, value);
         tell(RATE, Ok(outcome.rate));
         tell(PACKETS, Ok(outcome.rate / count(self.order.size)));
         tell(LOST, Ok(outcome.lost_share));
         tell(JITTER, outcome.jitter_ns.ok_or("the server does not tell"));
-        tell(SENT, Ok(outcome.sent));
+        let sent = (outcome.sent > 0.0).then_some(outcome.sent);
+        tell(SENT, sent.ok_or("the server does not tell"));
         if let Some((late, doubled)) = outcome.order {
             tell(REORDERED, Ok(late));
             tell(DOUBLED, Ok(doubled));

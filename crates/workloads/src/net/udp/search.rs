@@ -5,12 +5,12 @@ use super::spec::{ABOVE, LOST, PACKETS, RATE};
 use super::test::{Order, Test};
 use crate::bracket::Bracket;
 use crate::net::figures::{CPU, Moment, PEER_CPU, cpu, tell};
-use crate::net::peer::{LISTENS_AGAIN_NS, LISTENS_WITHIN, Other};
+use crate::net::peer::{LISTENS_AGAIN_NS, LISTENS_WITHIN, Other, spent, within};
 use crate::net::talk::{Refused, Talk};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::num::{approx, count};
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::until::Until;
@@ -46,12 +46,17 @@ pub(super) struct Search {
     /// At any rate.
     order: Order,
     place: Place,
+    /// What all tests may move.
+    bytes_left: Option<Bytes>,
     loss_max: f64,
     rates: Bracket,
     /// At the highest rate that held.
     held: Option<Outcome>,
     /// At the lowest one that did not.
     above: Option<Why>,
+    /// Bytes of all tests so far; and of all that are left, where a further one would move more.
+    moved: u64,
+    spent: Option<u64>,
 }
 
 impl Search {
@@ -70,11 +75,20 @@ impl Search {
                 measure: time,
                 ..place.clone()
             },
+            bytes_left: place.bytes_left,
             loss_max,
             rates: Bracket::new(FIRST, (1, MOST), APART),
             held: None,
             above: None,
+            moved: 0,
+            spent: None,
         }
+    }
+
+    /// What may still be moved.
+    fn left(&self) -> Option<Bytes> {
+        let left = self.bytes_left?;
+        Some(Bytes(left.0.saturating_sub(self.moved)))
     }
 
     /// Tries a rate.
@@ -84,6 +98,14 @@ impl Search {
             bits_per_s: (all / u64::from(self.place.copies.max(1))).max(1),
             ..self.order
         };
+        let all = order.bits_per_s.saturating_mul(self.place.copies.into());
+        if let Some(left) = self.left() {
+            self.place.bytes_left = Some(left);
+            if within(&self.place, all).is_err() {
+                self.spent = Some(left.0);
+                return Ok(());
+            }
+        }
         let tried = self.tried(order)?;
         let holds = match tried {
             Ok(outcome) => {
@@ -123,7 +145,7 @@ impl Search {
     }
 
     /// A test at this rate: what it came to, or why there is none.
-    fn tried(&self, order: Order) -> Result<Result<Outcome, Why>, WorkError> {
+    fn tried(&mut self, order: Order) -> Result<Result<Outcome, Why>, WorkError> {
         let started = Moment::now();
         let talk = match self.agreed(order) {
             Err(refused) if refused.is_rate() => return Ok(Err(Why::Refused)),
@@ -131,11 +153,18 @@ impl Search {
         };
         let mut test = Test::begin(started, talk, order, &self.place)?;
         let end = monotonic().saturating_add(self.place.measure.0);
+        let before = self.moved;
         while monotonic() < end {
             let left = Duration::from_nanos(end.saturating_sub(monotonic()));
-            test.look(LOOK.min(left))?;
+            let look = test.look(LOOK.min(left));
+            self.moved = before + test.bytes();
+            look?;
         }
-        test.end().map(Ok)
+        // What was received at one rate, of many, is none of the search's figures.
+        match test.end(None)? {
+            (outcome, None) => Ok(Ok(outcome)),
+            (_, Some(why)) => Err(why),
+        }
     }
 }
 
@@ -155,7 +184,7 @@ fn judged(outcome: &Outcome, asked: f64, loss_max: f64) -> Option<Why> {
 impl Body for Search {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         for done in 0..ops {
-            if self.rates.is_over() {
+            if self.rates.is_over() || self.spent.is_some() {
                 return Ok(done);
             }
             self.step()?;
@@ -163,8 +192,16 @@ impl Body for Search {
         Ok(ops)
     }
 
+    fn moved(&self) -> Option<Bytes> {
+        Some(Bytes(self.moved))
+    }
+
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        let mut finish = Finish::default();
+        let mut finish = Finish {
+            // What held so far is kept, and is no sample: the search was not at its end.
+            failed: self.spent.map(spent),
+            ..Finish::default()
+        };
         let sender = if self.order.up { "here" } else { "at the peer" };
         let why = match self.above {
             None => "no rate that was tried did not hold".to_owned(),

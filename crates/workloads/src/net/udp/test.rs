@@ -3,14 +3,16 @@
 use super::figures::{self, Outcome};
 use super::flows::{Flowed, Flows};
 use super::greet::sockets;
-use crate::net::figures::Moment;
+use crate::net::figures::{KEPT_FROM, Moment, cut_short};
 use crate::net::iperf3::Parameters;
-use crate::net::iperf3::words::Bits;
-use crate::net::peer::{Other, SAYS_WITHIN};
+use crate::net::iperf3::words::{Bits, Bytes};
+use crate::net::peer::{Other, SAYS_WITHIN, spent};
 use crate::net::talk::{Refused, Talk, Way, asked};
 use crate::net::tcp::is_up;
 use engine::workload::{Place, WorkError};
+use model::num::round_to_u64;
 use model::params::Params;
+use model::units::{Bytes as ByteCount, Nanos};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -50,6 +52,13 @@ pub(super) struct Test {
     started: Moment,
     began: Moment,
     has_begun: bool,
+    /// That part is under way, which is to last so long.
+    measures: bool,
+    asked: Nanos,
+    /// Bytes that may be moved.
+    left: Option<ByteCount>,
+    /// When the flows ended, and what they had done.
+    over: Option<(Moment, Vec<Flowed>)>,
 }
 
 impl Test {
@@ -92,6 +101,10 @@ impl Test {
             started,
             began: started,
             has_begun: false,
+            measures: place.warmup == Nanos::ZERO,
+            asked: place.measure,
+            left: place.bytes_left,
+            over: None,
         })
     }
 
@@ -108,6 +121,9 @@ impl Test {
             }
         }
         self.talk.wait(at_most)?;
+        if let Some(left) = self.left.filter(|left| self.flows.bytes() >= left.0) {
+            return Err(spent(left.0));
+        }
         if self.flows.anybody_ended() {
             return Err(self.ended());
         }
@@ -118,6 +134,12 @@ impl Test {
     pub(super) fn measured_part_begins(&mut self) {
         self.began = Moment::now();
         self.flows.forget();
+        self.measures = true;
+    }
+
+    /// Whether what was measured so far is worth something by itself.
+    pub(super) fn is_kept(&self) -> bool {
+        self.measures && Moment::now().since(self.began).0 >= KEPT_FROM
     }
 
     /// Bytes that were sent or received here so far.
@@ -128,8 +150,18 @@ impl Test {
     /// Why a flow ended by itself.
     #[cold]
     fn ended(&mut self) -> WorkError {
-        let flowed = self.flows.end();
-        self.why(&flowed)
+        let over = self.over();
+        let why = self.why(&over.1);
+        self.over = Some(over);
+        why
+    }
+
+    /// Ends the flows, where they have not been ended.
+    fn over(&mut self) -> (Moment, Vec<Flowed>) {
+        self.over.take().unwrap_or_else(|| {
+            self.flows.stop();
+            (Moment::now(), self.flows.end())
+        })
     }
 
     fn why(&self, flowed: &[Flowed]) -> WorkError {
@@ -180,15 +212,17 @@ impl Test {
         self.talk.failed(&format!("{what}\nhint: {hint}"))
     }
 
-    /// Ends the test: what it came to.
-    pub(super) fn end(mut self) -> Result<Outcome, WorkError> {
-        if self.flows.anybody_ended() {
+    /// Ends the test: what it came to. Where it was `cut` by then, or the server goes without its results, that is what
+    /// was received here, and why.
+    pub(super) fn end(
+        mut self,
+        cut: Option<WorkError>,
+    ) -> Result<(Outcome, Option<WorkError>), WorkError> {
+        if cut.is_none() && self.flows.anybody_ended() {
             return Err(self.ended());
         }
-        self.flows.stop();
-        let ended = Moment::now();
-        let flowed = self.flows.end();
-        if flowed.iter().any(|flow| flow.error.is_some()) {
+        let (ended, flowed) = self.over();
+        if cut.is_none() && flowed.iter().any(|flow| flow.error.is_some()) {
             return Err(self.why(&flowed));
         }
         let span = figures::Span {
@@ -198,8 +232,39 @@ impl Test {
             omits: self.omits,
         };
         let ours = figures::ours(&span, &flowed, self.order.up);
-        let theirs = self.talk.end(&ours, || {})?;
-        figures::outcome(&span, &flowed, theirs, &self.order, self.talk.peer())
+        let theirs = cut.map_or_else(|| self.talk.end(&ours, || {}), Err);
+        let (theirs, cut) = match theirs {
+            Ok(theirs) => (Some(theirs), None),
+            // Nothing of what is wrong is kept.
+            Err(WorkError::Failed(why)) => (None, Some(WorkError::Failed(why))),
+            Err(wrong) => return Err(wrong),
+        };
+        let (seconds, _) = ended.since(self.began);
+        let Some(why) = cut else {
+            let peer = self.talk.peer();
+            let outcome = figures::outcome(&span, &flowed, theirs, &self.order, peer)?;
+            return Ok((outcome, None));
+        };
+        if seconds < KEPT_FROM {
+            return Err(why);
+        }
+        let cut = |came_to: &str| cut_short(&why, (seconds, self.asked), came_to);
+        if self.order.up {
+            let sent = flowed.iter().map(|flow| flow.tally.bytes).sum();
+            return Err(cut(&format!(
+                "{} were sent, and nothing says how much of that arrived",
+                Bytes(sent)
+            )));
+        }
+        let Ok(outcome) = figures::outcome(&span, &flowed, None, &self.order, self.talk.peer())
+        else {
+            return Err(why);
+        };
+        let cut = cut(&format!(
+            "{} were received here, and the sender's own report is missing",
+            Bits(round_to_u64(outcome.rate * 8.0))
+        ));
+        Ok((outcome, Some(cut)))
     }
 }
 

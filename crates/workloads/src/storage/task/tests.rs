@@ -34,6 +34,7 @@ pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
         ns_per_tick: None,
         stand_in: None,
         anchors: std::collections::BTreeMap::new(),
+        bytes_left: None,
         known: None,
         permits: engine::consent::Permits::default(),
     }

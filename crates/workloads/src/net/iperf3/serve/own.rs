@@ -294,7 +294,7 @@ impl Session<'_, '_> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        let flows = Flows::start(found, sends, BLOCK_BYTES, monotonic());
+        let flows = Flows::start(found, sends, BLOCK_BYTES, monotonic(), None);
         let flows = flows.map_err(|error| {
             Ending::system("start threads", io::Error::other(error.to_string()))
         })?;

@@ -1,0 +1,55 @@
+//! `kurabe run net.tcp` with a peer of the test's own that is killed in the middle of a round.
+
+use crate::bed::{Bed, Done};
+use crate::net_serve::Server;
+use crate::net_token::kept;
+use model::record::Outcome;
+use std::process::Stdio;
+
+#[test]
+fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate() {
+    for test in ["net.tcp", "net.tcp-down"] {
+        let bed = Bed::new();
+        let mut server = Server::closed(&bed, &[]);
+        let (peer, token) = (server.peer(), server.token());
+        let long = ["--set", "net.tcp*.time=30s", "--set", "net.tcp*.omit=0s"];
+        let args = [
+            "run", test, "--copies", "1", "--passes", "1", "--peer", &peer,
+        ];
+        let mut command = bed.command(&[&args[..], &long].concat());
+        command.env("KURABE_TOKEN", token);
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let child = child.unwrap();
+        server.says(" asks: ");
+        sys::clock::sleep(2_500_000_000);
+        server.child.kill().unwrap();
+        server.child.wait().unwrap();
+        let done = Done::from(child.wait_with_output().unwrap()).code(4);
+        assert!(done.says("of 30 s it had measured "), "{done:?}");
+        let run = kept(&bed);
+        let [round] = run.rounds.as_slice() else {
+            panic!("{} rounds", run.rounds.len());
+        };
+        let Outcome::Failed(failure) = &round.outcome else {
+            panic!("{:?}", round.outcome);
+        };
+        let told = round.partial.as_ref().unwrap();
+        assert!(told.values["bytes_per_s"] > 1e6, "{told:?}");
+        assert!(told.windows.len() >= 8, "{:?}", told.windows);
+        assert!(told.notes.contains(&failure.to_string()), "{told:?}");
+        let shown = bed.run(&["show", "latest", "--json"]).code(0).out;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let until_then = &shown["failed_rounds"][0]["until_then"]["bytes_per_s"];
+        assert_eq!(until_then.as_f64(), Some(told.values["bytes_per_s"]));
+        let metrics = shown["metrics"].as_array().unwrap();
+        let has_value = |metric: &&serde_json::Value| {
+            metric["rounds"]
+                .as_array()
+                .is_some_and(|rounds| !rounds.is_empty())
+        };
+        assert_eq!(metrics.iter().find(has_value), None);
+    }
+}
