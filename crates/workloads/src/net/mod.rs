@@ -14,7 +14,7 @@ mod rr;
 mod shaper;
 mod talk;
 mod tcp;
-mod udp;
+pub mod udp;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};
 pub(crate) use rr::{CONNECT, RR};
