@@ -9,6 +9,7 @@ pub mod block;
 pub mod c_library;
 pub mod clock;
 pub mod counters;
+pub mod datagrams;
 mod dirents;
 pub mod features;
 pub mod folder;

@@ -6,7 +6,7 @@
 
 /// What is known of the largest number that holds.
 #[derive(Clone, Debug)]
-pub(crate) struct Bracket {
+pub struct Bracket {
     /// The number that is tried.
     at: u32,
     least: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Bracket {
 impl Bracket {
     /// Begins with this number, and tries none below `least` or above `most`. The search is over when the last number
     /// that held and the first one that did not are neighbours, or no further apart than `share` of the smaller one.
-    pub(crate) fn new(first: u32, (least, most): (u32, u32), share: f64) -> Self {
+    pub fn new(first: u32, (least, most): (u32, u32), share: f64) -> Self {
         let most = most.max(least);
         Self {
             at: first.clamp(least, most),
@@ -36,27 +36,27 @@ impl Bracket {
 
     /// The number to try; once the search is over the one that was found, or the least.
     #[inline]
-    pub(crate) const fn at(&self) -> u32 {
+    pub const fn at(&self) -> u32 {
         self.at
     }
 
     /// The largest number that held.
-    pub(crate) const fn good(&self) -> Option<u32> {
+    pub const fn good(&self) -> Option<u32> {
         self.good
     }
 
     /// The smallest number that did not.
-    pub(crate) const fn bad(&self) -> Option<u32> {
+    pub const fn bad(&self) -> Option<u32> {
         self.bad
     }
 
     /// Whether no number is left to try.
-    pub(crate) const fn is_over(&self) -> bool {
+    pub const fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// The number that was tried holds, or does not.
-    pub(crate) fn judged(&mut self, holds: bool) {
+    pub fn judged(&mut self, holds: bool) {
         if holds {
             self.good = Some(self.at);
         } else {
@@ -66,7 +66,7 @@ impl Bracket {
     }
 
     /// What was found no longer holds: the search goes on below it.
-    pub(crate) fn lost(&mut self) {
+    pub fn lost(&mut self) {
         (self.bad, self.good, self.is_over) = (Some(self.at), None, false);
         self.choose();
     }

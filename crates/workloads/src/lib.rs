@@ -3,7 +3,7 @@
 use engine::workload::Workload;
 
 mod arrivals;
-mod bracket;
+pub mod bracket;
 mod connect;
 mod cpu;
 pub mod db;

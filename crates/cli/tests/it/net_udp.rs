@@ -108,6 +108,35 @@ fn datagrams_beside_a_server_of_ours_fit_what_was_asked_for() {
 }
 
 #[test]
+fn trains_of_datagrams_are_said_to_be_no_packets_where_nothing_cuts_them() {
+    let bed = Bed::new();
+    let server = net_serve::Server::start(&bed, &net_serve::WIDE);
+    let peer = format!("127.0.0.1:{}", server.port);
+    // At the one rate no two are due at once, at the other many.
+    for (rate, told) in [
+        ("40k", "nothing went in a train"),
+        ("2G", "`offload` over `lo`, a link within a machine"),
+    ] {
+        let rate = format!("net.udp*.rate={rate}");
+        let trains = ["--set", "net.udp*.offload=on", "--set", &rate];
+        let args = [
+            "run",
+            "net.udp",
+            "net.udp-down",
+            "--passes",
+            "1",
+            "--peer",
+            &peer,
+        ];
+        bed.run(&[&args[..], &trains, &SHORT[..2]].concat()).code(0);
+        for (test, _, measured) in all_measured(&kept(&bed)) {
+            let is_told = measured.notes.iter().any(|note| note.contains(told));
+            assert!(is_told, "{test} {told}: {:?}", measured.notes);
+        }
+    }
+}
+
+#[test]
 fn the_highest_rate_is_searched_beside_a_real_server() {
     let Some(server) = Server::start("the_highest_rate_is_searched_beside_a_real_server") else {
         return;
@@ -226,18 +255,26 @@ mod root {
             return;
         }
         for (peer, longest) in [("10.77.0.2", 1472), ("fe80::2%v0", 1452)] {
-            let bed = Bed::new();
-            let one = |size: u32| {
-                let set = format!("net.udp.size={size}");
-                let args = [
-                    "run", "net.udp", "--passes", "1", "--peer", peer, "--set", &set,
-                ];
-                between(&bed, "", &[&args[..], &SHORT].concat())
-            };
-            let done = one(longest + 1).code(4);
-            let hint = format!("the way takes {longest} bytes: `--set 'net.udp*.size={longest}'`");
-            says(&done, &["send to `", "too long for the way", &hint]);
-            one(longest).code(0);
+            for offload in ["off", "on"] {
+                let bed = Bed::new();
+                let one = |size: u32, meanwhile: &str, more: &[&str]| {
+                    let size = format!("net.udp.size={size}");
+                    let offload = format!("net.udp.offload={offload}");
+                    let mut args = vec!["run", "net.udp", "--passes", "1", "--peer", peer];
+                    args.extend(["--set", &size, "--set", &offload]);
+                    between(&bed, meanwhile, &[&args[..], &SHORT, more].concat())
+                };
+                let too_long = |longest: u32, done: crate::bed::Done| {
+                    let hint = format!("takes {longest} bytes: `--set 'net.udp*.size={longest}'`");
+                    says(&done.code(4), &["send to `", "too long for the way", &hint]);
+                };
+                too_long(longest, one(longest + 1, "", &[]));
+                one(longest, "", &[]).code(0);
+                // The way becomes narrower, in the middle of the test where the machine is fast enough.
+                let narrower = "(sleep 2; ip link set v0 mtu 1400) &\n";
+                let more = ["--set", "net.udp.time=6s", "--set", "net.udp.rate=400M"];
+                too_long(longest - 100, one(longest, narrower, &more));
+            }
         }
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
 //! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark, [`net`] for networks, beside
-//! iperf3, and [`pairings`] each of both ends with the other program's. [`rebuild`] asks another question: whether our
+//! iperf3, [`udp`] the highest rate of datagrams, and [`pairings`] each of both ends with the other program's. [`rebuild`] asks another question: whether our
 //! own figures stay where they are when the program is linked in another order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
@@ -31,6 +31,7 @@ mod pgbench;
 mod rebuild;
 mod servers;
 mod table;
+mod udp;
 
 use crate::asked;
 use anyhow::{Context, bail, ensure};
@@ -53,7 +54,7 @@ const ROUNDS: u32 = sys::loops::CLONES;
     name = "cargo lab crosscheck",
     no_binary_name = true,
     after_help = "`cargo lab crosscheck files` does the same for file systems, `servers`, `pgbench` and `kv` in its \
-                  place for databases, `net` and `pairings` for networks, and `cargo lab crosscheck rebuild` asks \
+                  place for databases, `net`, `udp` and `pairings` for networks, and `cargo lab crosscheck rebuild` asks \
                   whether figures move with the order of linking; each has a `--help` of its own."
 )]
 struct Options {
@@ -96,6 +97,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         [kv::WORD, rest @ ..] => return kv::run(root, rest),
         [net::WORD, rest @ ..] => return net::run(root, rest),
         [pairings::WORD, rest @ ..] => return pairings::run(root, rest),
+        [udp::WORD, rest @ ..] => return udp::run(root, rest),
         [servers::WORD, rest @ ..] => return servers::run(root, rest),
         [pgbench::WORD, rest @ ..] => return pgbench::run(root, rest),
         [floor::WORD, rest @ ..] => return floor::echo(rest),

@@ -10,7 +10,7 @@ use super::net::{Flows, LOADS, figures};
 use super::originals;
 use super::pairs::{self, Line, Load, Own, Sides};
 use crate::asked;
-use crate::cable::{Cable, End};
+use crate::cable::{Cable, End, Server};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use std::path::Path;
@@ -31,8 +31,8 @@ struct Options {
     seconds: u32,
 }
 
-const OUR_PORT: u16 = 5202;
-const THEIR_PORT: u16 = 5201;
+pub(super) const OUR_PORT: u16 = 5202;
+pub(super) const THEIR_PORT: u16 = 5201;
 
 /// A rate of UDP that no machine loses by itself, and datagrams that fit into a frame.
 const UDP: [&str; 5] = ["-u", "-b", "100M", "-l", "1400"];
@@ -49,21 +49,7 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let cable = Cable::make()?;
     own.enter = cable.enter(End::Here);
     let at = End::There.address();
-    let mut ours = command(&own.dir, &own.binary);
-    ours.args([
-        "net",
-        "serve",
-        "--iperf3-open",
-        "--bind",
-        at,
-        "--port",
-        &OUR_PORT.to_string(),
-    ]);
-    ours.args(["--max-rate", "400G", "--max-time", "1h", "--for", "24h"]);
-    let _ours = cable.serve(&ours, OUR_PORT)?;
-    let mut theirs = command(&own.dir, "iperf3");
-    theirs.args(["-s", "-B", at, "-p", &THEIR_PORT.to_string()]);
-    let _theirs = cable.serve(&theirs, THEIR_PORT)?;
+    let _servers = serve_both(&cable, &own)?;
     let about = format!(
         "{} s each, after 1 s; theirs is iperf3 with itself",
         options.seconds
@@ -87,6 +73,26 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let tcp = LOADS.map(|flows| Way { flows, udp: false });
     let loads = [&tcp[..], &[udp(LOADS[0].test), udp(LOADS[3].test)]].concat();
     pairs::all(root, &options.wanted, (&own, &about), &loads, &bench)
+}
+
+/// Our server, open to everybody, and iperf3's, at the other end.
+pub(super) fn serve_both(cable: &Cable, own: &Own) -> anyhow::Result<[Server; 2]> {
+    let at = End::There.address();
+    let mut ours = command(&own.dir, &own.binary);
+    ours.args([
+        "net",
+        "serve",
+        "--iperf3-open",
+        "--bind",
+        at,
+        "--port",
+        &OUR_PORT.to_string(),
+    ]);
+    ours.args(["--max-rate", "400G", "--max-time", "1h", "--for", "24h"]);
+    let ours = cable.serve(&ours, OUR_PORT)?;
+    let mut theirs = command(&own.dir, "iperf3");
+    theirs.args(["-s", "-B", at, "-p", &THEIR_PORT.to_string()]);
+    Ok([ours, cable.serve(&theirs, THEIR_PORT)?])
 }
 
 /// What goes over the cable.

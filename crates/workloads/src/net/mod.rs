@@ -16,7 +16,7 @@ mod rr;
 mod shaper;
 mod talk;
 mod tcp;
-mod udp;
+pub mod udp;
 mod wake;
 
 pub(crate) use local::{LOCAL_CONNECT, LOCAL_RR, LOCAL_TCP};

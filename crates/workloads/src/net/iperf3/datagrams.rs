@@ -1,5 +1,6 @@
 //! The loops of datagrams, the same at both ends: a thread sends, or receives, until its team is told to end.
 //!
+//! Several datagrams are one system call where several are due, or have come: each is counted on its own all the same.
 //! Where a next part of the team's work begins, what was counted before it is forgotten. Nothing is allocated.
 
 use super::datagram::{Datagram, HELLO, REPLY, Width};
@@ -9,11 +10,10 @@ use crate::net::exchange::is_nothing_yet;
 use engine::recorder::Latencies;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
+use std::os::fd::AsFd;
 use sys::clock::monotonic;
+use sys::datagrams::Batch;
 use sys::loops::team::Member;
-
-/// No datagram has more bytes.
-pub(crate) const ROOM: usize = 64 << 10;
 
 /// Whether another part has begun since the last time.
 #[inline]
@@ -26,19 +26,20 @@ fn begins_anew(part: &mut u32, member: &Member) -> bool {
     true
 }
 
-/// Counts what comes, on a socket that waits no longer than a look. Where it `answers`, a first word that is said again
-/// gets its answer again: it is no data.
+/// Counts what comes, on a socket that waits no longer than a look. All that a call brought came when it returned: that
+/// is when a program has it, which jitter is of. Where it `answers`, a first word that is said again gets its answer
+/// again: it is no data.
 pub(crate) fn receive(
     socket: &UdpSocket,
     width: Width,
-    buffer: &mut [u8],
+    batch: &mut Batch<'_>,
     member: &Member,
     tally: &mut Tally,
     answers: bool,
 ) -> io::Result<()> {
     let mut part = member.part();
     while !member.stopped() {
-        let came = socket.recv(buffer);
+        let came = batch.receive(socket.as_fd());
         let now = monotonic();
         if member.stopped() {
             break;
@@ -46,21 +47,20 @@ pub(crate) fn receive(
         if begins_anew(&mut part, member) {
             tally.omit();
         }
-        let got = match came {
-            Ok(got) => got,
+        let came = match came {
+            Ok(came) => came,
             Err(error) if is_nothing_yet(&error) => continue,
             // Who has closed its socket says no more.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
             Err(error) => return Err(error),
         };
-        match Datagram::read(&buffer[..got], width) {
-            Some(datagram) => {
-                tally.saw(datagram, width, got, now);
-                member.add(got as u64);
-            }
-            None if answers && got == HELLO.len() => drop(socket.send(&REPLY)),
+        let before = tally.bytes;
+        batch.each(came, |bytes, length| match Datagram::read(bytes, width) {
+            Some(datagram) => tally.saw(datagram, width, length, now),
+            None if answers && length == HELLO.len() => drop(socket.send(&REPLY)),
             None => {}
-        }
+        });
+        member.add(tally.bytes - before);
     }
     Ok(())
 }
@@ -76,53 +76,77 @@ pub(crate) struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Sends by its schedule; how much later than that each datagram goes is recorded in `late`, in nanoseconds.
+    /// Sends by its schedule, whatever is due by one call; how much later than that each datagram is given to the
+    /// kernel is recorded in `late`, in nanoseconds. All of a call carry the instant at which it is made.
     pub(crate) fn send(
         &self,
-        datagram: &mut [u8],
+        batch: &mut Batch<'_>,
         member: &Member,
-        is_over: impl Fn() -> bool,
+        is_over: &dyn Fn() -> bool,
         tally: &mut Tally,
         mut late: Option<&mut Latencies>,
     ) -> io::Result<()> {
-        let mut part = member.part();
+        let (mut part, size) = (member.part(), batch.bytes());
         let mut due = monotonic();
+        let mut alone = false;
         while !member.stopped() && !is_over() {
-            let mut sent = 0;
-            for _ in 0..self.burst {
-                let now = monotonic();
+            let mut now = monotonic();
+            let bursts = self.pace.due(due, now, size * self.burst);
+            let all = bursts
+                .saturating_mul(self.burst)
+                .min(self.burst.max(batch.most()));
+            let mut turns = 0;
+            while turns < all && !member.stopped() {
                 if begins_anew(&mut part, member) {
                     tally.omit();
                     if let Some(late) = &mut late {
                         late.clear();
                     }
                 }
-                let microseconds = now / 1000;
-                let header = Datagram {
-                    seconds: u32::try_from(microseconds / 1_000_000).unwrap_or(0),
-                    microseconds: u32::try_from(microseconds % 1_000_000).unwrap_or(0),
-                    count: tally.packets + 1,
+                let count = if alone {
+                    1
+                } else {
+                    batch.most().min(all - turns)
                 };
-                header.write(datagram, self.width);
-                match self.socket.send(datagram) {
-                    Ok(bytes) => {
-                        tally.packets += 1;
-                        tally.bytes += bytes as u64;
-                        member.add(bytes as u64);
-                        if let Some(late) = &mut late {
-                            late.record(now.saturating_sub(due), 1);
-                        }
-                    }
-                    // The socket's buffer is full, or the queue of the card: it is tried again in its time.
-                    Err(error) if is_nothing_yet(&error) || is_full(&error) => {}
-                    Err(error) => return Err(error),
+                for place in 0..count {
+                    header(now, tally.packets + 1 + place as u64)
+                        .write(batch.at(place), self.width);
                 }
-                sent += datagram.len();
+                let sent = match batch.send(self.socket.as_fd(), count) {
+                    Ok(sent) => sent,
+                    // The socket's buffer is full, or the queue of the card.
+                    Err(error) if is_nothing_yet(&error) || is_full(&error) => 0,
+                    Err(error) => return Err(error),
+                };
+                if let Some(late) = &mut late {
+                    for turn in turns..turns + sent {
+                        late.record(self.pace.late(due, now, turn * size), 1);
+                    }
+                }
+                let bytes = (sent * size) as u64;
+                tally.packets += sent as u64;
+                tally.bytes += bytes;
+                member.add(bytes);
+                // What one alone was refused for has had its turn: it is tried again in its time.
+                turns += sent.max(usize::from(count == 1));
+                alone = sent < count;
+                now = monotonic();
             }
-            due = self.pace.after(sent, monotonic());
+            due = self.pace.after(turns * size, now);
             rest(due, member);
         }
         Ok(())
+    }
+}
+
+/// What a datagram says that is sent at `now`.
+#[inline]
+fn header(now: u64, count: u64) -> Datagram {
+    let microseconds = now / 1000;
+    Datagram {
+        seconds: u32::try_from(microseconds / 1_000_000).unwrap_or(0),
+        microseconds: u32::try_from(microseconds % 1_000_000).unwrap_or(0),
+        count,
     }
 }
 
@@ -130,4 +154,142 @@ impl Sending<'_> {
 fn is_full(error: &io::Error) -> bool {
     const ENOBUFS: i32 = 105;
     error.raw_os_error() == Some(ENOBUFS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixDatagram;
+    use std::time::Duration;
+    use sys::datagrams::{By, MOST, cut, join, room, room_to_receive};
+    use sys::loops::team::Team;
+
+    const SIZE: usize = 100;
+    const LOOK: Duration = Duration::from_millis(20);
+
+    type Done<T> = (io::Result<()>, Tally, T, [u64; 2]);
+
+    /// A sender to whom everything is due at once, for so long or until it ends: what it counted, how late each was, and
+    /// its calls.
+    fn sent(socket: UdpSocket, burst: usize, nanos: u64) -> Done<Latencies> {
+        socket.set_write_timeout(Some(LOOK)).unwrap();
+        let work = move |member: &Member| {
+            let pace = Pace::new(1_000_000_000_000_000);
+            let (mut tally, mut late) = (Tally::default(), Latencies::default());
+            let by = sys::datagrams::sent(socket.as_fd());
+            let mut room = vec![0; room(SIZE, by)];
+            let mut batch = Batch::to_send(&mut room, SIZE, by);
+            member.wait();
+            let sending = Sending {
+                socket: &socket,
+                width: Width::Bits64,
+                pace: &pace,
+                burst,
+            };
+            let done = sending.send(&mut batch, member, &|| false, &mut tally, Some(&mut late));
+            (done, tally, late, [batch.calls(), batch.trains()])
+        };
+        let mut team = Team::start(vec![work]).unwrap();
+        team.next_part();
+        sys::clock::sleep(nanos);
+        team.end().remove(0)
+    }
+
+    /// A receiver of what is there.
+    fn received(socket: UdpSocket) -> Done<()> {
+        socket.set_read_timeout(Some(LOOK)).unwrap();
+        let work = move |member: &Member| {
+            let mut tally = Tally::default();
+            let by = sys::datagrams::received(socket.as_fd());
+            let mut room = vec![0; room_to_receive(SIZE, by)];
+            let mut batch = Batch::to_receive(&mut room, SIZE, by);
+            member.wait();
+            let done = receive(
+                &socket,
+                Width::Bits64,
+                &mut batch,
+                member,
+                &mut tally,
+                false,
+            );
+            (done, tally, (), [batch.calls(), batch.trains()])
+        };
+        let mut team = Team::start(vec![work]).unwrap();
+        team.next_part();
+        let mut before = 0;
+        while before == 0 || team.done() > before {
+            before = team.done();
+            sys::clock::sleep(100_000_000);
+        }
+        team.end().remove(0)
+    }
+
+    fn pair() -> [UdpSocket; 2] {
+        let [one, other] = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+        one.connect(other.local_addr().unwrap()).unwrap();
+        other.connect(one.local_addr().unwrap()).unwrap();
+        [one, other]
+    }
+
+    #[test]
+    fn several_are_one_call_and_each_is_counted() {
+        for (burst, by) in [(1, By::One), (7, By::One), (200, By::One), (1, By::Train)] {
+            let [one, other] = pair();
+            if by == By::Train {
+                cut(one.as_fd(), SIZE, false).unwrap();
+                join(other.as_fd()).unwrap();
+            }
+            let (done, sender, late, [calls, trains]) = sent(one, burst, 20_000_000);
+            done.unwrap();
+            assert_eq!(late.count(), sender.packets);
+            assert_eq!(sender.bytes, sender.packets * SIZE as u64);
+            // All but the rests of bursts are full.
+            assert!(
+                sender.packets > 200 && calls * 20 < sender.packets,
+                "{calls} {sender:?}"
+            );
+            // What its buffer held: nothing comes any more.
+            let (done, receiver, (), [calls, joined]) = received(other);
+            done.unwrap();
+            assert_eq!((receiver.lost, receiver.out_of_order), (0, 0));
+            assert!(calls < receiver.packets, "{calls} {receiver:?}");
+            assert_eq!((trains > 0, joined > 0), (by == By::Train, by == By::Train));
+        }
+    }
+
+    #[test]
+    fn of_what_is_refused_nothing_is_counted() {
+        // Ten wait there at most, and nobody takes any.
+        let (one, other) = UnixDatagram::pair().unwrap();
+        let (done, tally, late, [calls, _]) = sent(OwnedFd::from(one).into(), 1, 200_000_000);
+        done.unwrap();
+        other.set_nonblocking(true).unwrap();
+        let mut room = [0; SIZE];
+        let mut counts = Vec::new();
+        while let Ok(length) = other.recv(&mut room) {
+            assert_eq!(length, SIZE);
+            counts.push(Datagram::read(&room, Width::Bits64).unwrap().count);
+        }
+        assert_eq!(counts, (1..=tally.packets).collect::<Vec<_>>());
+        assert!(
+            (1..MOST as u64).contains(&tally.packets) && calls > 2,
+            "{calls} {tally:?}"
+        );
+        assert_eq!(
+            (tally.bytes, late.count()),
+            (tally.packets * SIZE as u64, tally.packets)
+        );
+    }
+
+    #[test]
+    fn a_peer_that_is_gone_ends_a_sender_of_many_too() {
+        let [one, other] = pair();
+        drop(other);
+        let (done, tally, ..) = sent(one, 1, 1_000_000_000);
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        // The first of many, and one alone.
+        assert_eq!(tally.packets, 2);
+    }
 }

@@ -37,11 +37,39 @@ impl Pace {
         self.next_ps.store(passed, Ordering::Relaxed);
     }
 
+    /// What so many bytes take, in picoseconds.
+    #[inline]
+    fn cost(&self, bytes: usize) -> u64 {
+        let cost = bytes as u128 * 8_000_000_000_000 / u128::from(self.bits_per_s);
+        u64::try_from(cost).unwrap_or(u64::MAX)
+    }
+
+    /// How often `bytes` are due at `now`, where they are for the first time at `due`: once at least.
+    #[inline]
+    pub(crate) fn due(&self, due: u64, now: u64, bytes: usize) -> usize {
+        let behind = now
+            .saturating_sub(due)
+            .saturating_mul(1000)
+            .min(CATCH_UP_PS);
+        usize::try_from(behind / self.cost(bytes).max(1))
+            .map_or(usize::MAX, |more| more.saturating_add(1))
+    }
+
+    /// How late what goes at `now` is, in nanoseconds, behind so many bytes of which the first were due at `due`: a
+    /// schedule that is too far behind was put off by the first.
+    #[inline]
+    pub(crate) fn late(&self, due: u64, now: u64, behind: usize) -> u64 {
+        if behind == 0 {
+            return now.saturating_sub(due);
+        }
+        let due = due.max(now.saturating_sub(CATCH_UP_PS / 1000));
+        now.saturating_sub(due.saturating_add(self.cost(behind) / 1000))
+    }
+
     /// So many bytes went at `now`: the instant from which more may go, on the same clock.
     #[inline]
     pub(crate) fn after(&self, bytes: usize, now: u64) -> u64 {
-        let cost = bytes as u128 * 8_000_000_000_000 / u128::from(self.bits_per_s);
-        let cost = u64::try_from(cost).unwrap_or(u64::MAX);
+        let cost = self.cost(bytes);
         let now_ps = now.saturating_sub(self.zero).saturating_mul(1000);
         let floor = now_ps.saturating_sub(CATCH_UP_PS);
         let later = |next: u64| Some(next.max(floor).saturating_add(cost));
@@ -88,6 +116,38 @@ mod tests {
         check(400_000_000_000, 16, 1_000_000, 320_000);
         check(3_000_000, 1448, 1, 3_861_333);
         check(1, 1, 1, 8 * SECOND);
+    }
+
+    #[test]
+    fn what_is_due_by_now_is_known_with_how_late_each_is() {
+        // 1 ms each.
+        let (pace, zero) = at(8_000_000);
+        let check = |passed_us: u64, expected: usize, lates_us: &[u64]| {
+            let now = zero + passed_us * 1000;
+            assert_eq!(pace.due(zero, now, 1000), expected, "{passed_us}");
+            for (place, late) in lates_us.iter().enumerate() {
+                assert_eq!(
+                    pace.late(zero, now, place * 1000),
+                    late * 1000,
+                    "{passed_us} {place}"
+                );
+            }
+        };
+        check(0, 1, &[0]);
+        check(999, 1, &[999]);
+        check(1000, 2, &[1000, 0]);
+        check(3500, 4, &[3500, 2500, 1500, 500]);
+        // A second late: the first one is, and the schedule is put off.
+        check(1_000_000, 101, &[1_000_000, 99_000, 98_000]);
+        let now = zero + 3 * SECOND;
+        assert_eq!(
+            pace.late(zero, now, 1000),
+            pace.late(now - SECOND / 10, now, 1000)
+        );
+        // Where one takes less than a nanosecond, many are.
+        let (fast, zero) = at(400_000_000_000);
+        assert_eq!(fast.due(zero, zero + 1, 16), 4);
+        assert_eq!(fast.due(zero + 5, zero, 16), 1);
     }
 
     #[test]

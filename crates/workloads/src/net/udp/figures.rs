@@ -10,9 +10,6 @@ use engine::workload::WorkError;
 use model::num::{approx, count};
 use sys::process::Usage;
 
-/// What was sent within this time before the end and did not arrive may have been on its way, in seconds.
-pub(super) const ON_ITS_WAY: f64 = 0.5;
-
 /// A network may double datagrams; no more than all of them once, or the server counts something else.
 const TWICE: u64 = 2;
 
@@ -50,6 +47,8 @@ pub(super) struct Outcome {
     pub(super) unseen: f64,
     /// Whether what was lost of the beginning that does not count is in it.
     pub(super) with_omitted: bool,
+    /// What is to be said of trains of datagrams.
+    pub(super) of_trains: Option<String>,
     /// Bytes that went through this side, and what it used for them.
     pub(super) here: (u64, Usage),
     pub(super) theirs: Results,
@@ -107,6 +106,7 @@ pub(super) fn outcome(
         late: Latencies::default(),
         unseen: 0.0,
         with_omitted: false,
+        of_trains: None,
         here: (bytes, used),
         theirs: Results::default(),
     };

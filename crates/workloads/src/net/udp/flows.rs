@@ -2,16 +2,18 @@
 
 use crate::net::block::Block;
 use crate::net::iperf3::datagram::Width;
-use crate::net::iperf3::datagrams::{ROOM, Sending, receive};
+use crate::net::iperf3::datagrams::{Sending, receive};
 use crate::net::iperf3::pace::Pace;
 use crate::net::iperf3::tally::Tally;
 use engine::recorder::Latencies;
 use engine::workload::WorkError;
 use std::io;
 use std::net::UdpSocket;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
+use sys::datagrams::{self, Batch};
 use sys::loops::team::{Member, Team};
 
 /// So long a call waits at most before its thread looks whether the test is over.
@@ -25,6 +27,8 @@ const WIDTH: Width = Width::Bits64;
 pub(super) struct Flowed {
     /// Of a sender: what it sent.
     pub(super) tally: Tally,
+    /// How often several datagrams went or came in a train.
+    pub(super) trains: u64,
     /// Of a sender: how late each datagram was.
     pub(super) late: Latencies,
     /// Why it ended before the test did.
@@ -64,11 +68,14 @@ impl Flows {
             move |member: &Member| {
                 let socket = &sockets[place];
                 if up {
-                    // Another one for each, so that none of them is a copy.
-                    let mut datagram = Block::random(seed.wrapping_add(place as u64), size);
-                    send(socket, &pace, datagram.bytes_mut(), member)
+                    send(
+                        socket,
+                        &pace,
+                        (size, seed.wrapping_add(place as u64)),
+                        member,
+                    )
                 } else {
-                    take(socket, member)
+                    take(socket, size, member)
                 }
             }
         });
@@ -121,8 +128,12 @@ impl Flows {
     }
 }
 
-fn send(socket: &UdpSocket, pace: &Pace, datagram: &mut [u8], member: &Member) -> Flowed {
+fn send(socket: &UdpSocket, pace: &Pace, (size, seed): (usize, u64), member: &Member) -> Flowed {
     let (mut tally, mut late) = (Tally::default(), Latencies::default());
+    let by = datagrams::sent(socket.as_fd());
+    // Others for each flow, so that none of them is a copy.
+    let mut block = Block::random(seed, datagrams::room(size, by));
+    let mut batch = Batch::to_send(block.bytes_mut(), size, by);
     let sending = Sending {
         socket,
         width: WIDTH,
@@ -131,20 +142,25 @@ fn send(socket: &UdpSocket, pace: &Pace, datagram: &mut [u8], member: &Member) -
     };
     member.wait();
     sys::clock::sleep_exactly();
-    let done = sending.send(datagram, member, || false, &mut tally, Some(&mut late));
+    let done = sending.send(&mut batch, member, &|| false, &mut tally, Some(&mut late));
     Flowed {
         tally,
+        trains: batch.trains(),
         late,
         error: done.err(),
     }
 }
 
-fn take(socket: &UdpSocket, member: &Member) -> Flowed {
-    let (mut tally, mut buffer) = (Tally::default(), vec![0; ROOM]);
+fn take(socket: &UdpSocket, size: usize, member: &Member) -> Flowed {
+    let mut tally = Tally::default();
+    let by = datagrams::received(socket.as_fd());
+    let mut block = Block::zeros(datagrams::room_to_receive(size, by));
+    let mut batch = Batch::to_receive(block.bytes_mut(), size, by);
     member.wait();
-    let done = receive(socket, WIDTH, &mut buffer, member, &mut tally, false);
+    let done = receive(socket, WIDTH, &mut batch, member, &mut tally, false);
     Flowed {
         tally,
+        trains: batch.trains(),
         late: Latencies::default(),
         error: done.err(),
     }

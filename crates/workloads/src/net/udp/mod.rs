@@ -7,6 +7,7 @@
 mod figures;
 mod flows;
 mod greet;
+pub mod judge;
 mod most;
 mod round;
 mod search;

@@ -1,6 +1,6 @@
 //! A round of `net.udp`: one test at the rate that was asked for.
 
-use super::figures::ON_ITS_WAY;
+use super::judge::ON_ITS_WAY;
 use super::spec::{DOUBLED, JITTER, LOST, PACKETS, RATE, REORDERED, SENT};
 use super::test::{Order, Test};
 use crate::net::figures::{Moment, cpu, tell};
@@ -92,6 +92,7 @@ impl Body for Round {
         if self.order.up {
             finish.latencies.insert(LATE.to_owned(), outcome.late);
         }
+        finish.notes.extend(outcome.of_trains);
         let mut note = |is: bool, text: &str| {
             if is {
                 finish.notes.push(text.to_owned());

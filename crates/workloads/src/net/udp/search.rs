@@ -1,6 +1,7 @@
 //! The search for the highest rate at which next to nothing is lost: one test after the other.
 
-use super::figures::{ON_ITS_WAY, Outcome};
+use super::figures::Outcome;
+use super::judge::{STEP, Tried, Why, rates};
 use super::spec::{ABOVE, LOST, PACKETS, RATE};
 use super::test::{Order, Test};
 use crate::bracket::Bracket;
@@ -15,30 +16,8 @@ use std::time::Duration;
 use sys::clock::monotonic;
 use sys::until::Until;
 
-/// Rates are whole numbers of so many bits per second, of all flows.
-const STEP: u64 = 100_000;
-/// Where it begins, and the most that it tries, in steps: 100 Mbit/s and 10 Tbit/s.
-const FIRST: u32 = 1_000;
-const MOST: u32 = 100_000_000;
-/// Rates that are closer than this are one: 5 %, a margin of throughput.
-const APART: f64 = 0.05;
-/// So much of a rate arrives where it holds: what is lost is less, and the rest is for the ends of a test.
-const ARRIVES: f64 = 0.98;
 /// How long a look at a test takes at most.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// Why a rate did not hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Why {
-    /// So much was lost.
-    Lost(f64),
-    /// The sender did not send so fast.
-    Sender,
-    /// It arrived late, or not at all.
-    Late,
-    /// The server does not allow it.
-    Refused,
-}
 
 /// A search under way.
 pub(super) struct Search {
@@ -77,7 +56,7 @@ impl Search {
             },
             bytes_left: place.bytes_left,
             loss_max,
-            rates: Bracket::new(FIRST, (1, MOST), APART),
+            rates: rates(),
             held: None,
             above: None,
             moved: 0,
@@ -110,7 +89,14 @@ impl Search {
         let holds = match tried {
             Ok(outcome) => {
                 let asked = approx(order.bits_per_s) / 8.0 * f64::from(self.place.copies);
-                match judged(&outcome, asked, self.loss_max) {
+                let tried = Tried {
+                    asked,
+                    sent: outcome.sent,
+                    rate: outcome.rate,
+                    lost_share: outcome.lost_share,
+                    unseen: outcome.unseen,
+                };
+                match tried.judged(self.loss_max) {
                     None => {
                         self.held = Some(outcome);
                         true
@@ -168,19 +154,6 @@ impl Search {
     }
 }
 
-/// Why it does not hold, where it does not.
-fn judged(outcome: &Outcome, asked: f64, loss_max: f64) -> Option<Why> {
-    if outcome.lost_share >= loss_max {
-        return Some(Why::Lost(outcome.lost_share));
-    }
-    if outcome.sent < ARRIVES * asked {
-        return Some(Why::Sender);
-    }
-    // Where much may be lost, what was is not late.
-    let arrives = ARRIVES * asked * (1.0 - outcome.lost_share);
-    (outcome.rate < arrives || outcome.unseen > ON_ITS_WAY).then_some(Why::Late)
-}
-
 impl Body for Search {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         for done in 0..ops {
@@ -207,8 +180,7 @@ impl Body for Search {
             None => "no rate that was tried did not hold".to_owned(),
             Some(Why::Lost(_)) => "above the rate that held, datagrams were lost".to_owned(),
             Some(Why::Sender) => format!(
-                "above the rate that held, the sender {sender} was the limit: a system call for each datagram, or a \
-                 full queue of its own"
+                "above the rate that held, the sender {sender} was the limit: its CPU, or a full queue of its own"
             ),
             Some(Why::Late) => {
                 "above the rate that held, datagrams came late or not at all".to_owned()
@@ -236,40 +208,7 @@ impl Body for Search {
         tell(&mut finish, LOST, Ok(held.lost_share));
         cpu(&mut finish, held.here, &held.theirs, held.rate);
         finish.notes.push(why);
+        finish.notes.extend(held.of_trains.clone());
         Ok(finish)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use engine::recorder::Latencies;
-
-    #[test]
-    fn a_rate_holds_where_next_to_nothing_is_lost_and_nearly_all_arrives() {
-        let check = |(sent, rate, lost_share, unseen): (f64, f64, f64, f64), loss_max, expected| {
-            let outcome = Outcome {
-                rate,
-                sent,
-                lost_share,
-                order: None,
-                jitter_ns: None,
-                late: Latencies::default(),
-                unseen,
-                with_omitted: false,
-                here: (1, sys::process::Usage::default()),
-                theirs: crate::net::iperf3::Results::default(),
-            };
-            assert_eq!(judged(&outcome, 100.0, loss_max), expected);
-        };
-        check((100.0, 100.0, 0.0009, 0.01), 0.001, None);
-        check((99.0, 98.5, 0.0, 0.4), 0.001, None);
-        check((100.0, 99.0, 0.001, 0.0), 0.001, Some(Why::Lost(0.001)));
-        check((100.0, 70.0, 0.3, 0.0), 0.5, None);
-        // A sender that lags has lost nothing.
-        check((97.0, 97.0, 0.0, 0.0), 0.001, Some(Why::Sender));
-        check((100.0, 95.0, 0.0, 0.05), 0.001, Some(Why::Late));
-        check((100.0, 65.0, 0.3, 0.0), 0.5, Some(Why::Late));
-        check((100.0, 99.0, 0.0, 0.6), 0.001, Some(Why::Late));
     }
 }

@@ -47,6 +47,15 @@ const SIZE: ParamDef = ParamDef {
           for the way is not cut up: it is an error.",
 };
 
+const OFFLOAD: ParamDef = ParamDef {
+    name: "offload",
+    kind: ParamKind::Choice(&["off", "on"]),
+    default: "off",
+    doc: "`on`: what is due at once is sent as a train of up to 64 datagrams, which the card cuts or the kernel in \
+          front of it (`UDP_SEGMENT`), and taken as one (`UDP_GRO`). The peer's part takes `kurabe \
+          net serve`. A link within a machine (`lo`, `veth`) cuts none: a note says so.",
+};
+
 pub(super) static SPEC: Spec = Spec {
     name: "net.udp",
     version: 1,
@@ -57,8 +66,8 @@ pub(super) static SPEC: Spec = Spec {
           protocol. Each copy is a flow: a socket with a thread of its own here, which sends by a schedule of \
           instants. One operation is a look at the flows, every millisecond.\n\n\
           Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
-          counted here. Each datagram is a system call: nothing is cut up or put together by the kernel or the card \
-          (no segmentation offload). UDP that is filtered while TCP passes fails the round with that word.",
+          counted here. Datagrams that are due at once are sent by one system call, and those that have come are taken \
+          by one. UDP that is filtered while TCP passes fails the round with that word.",
     params: &[
         DIRECTION,
         ParamDef {
@@ -69,6 +78,7 @@ pub(super) static SPEC: Spec = Spec {
                   in powers of 1000.",
         },
         SIZE,
+        OFFLOAD,
         TIME,
         ParamDef {
             name: "omit",
@@ -160,8 +170,8 @@ pub(super) static MOST: Spec = Spec {
           is halved until it is 5 %. Each rate is tried for `time`, in a test of iperf3's protocol of its own. A rate \
           does not hold either where less than 98 % of it was sent, or of what was not lost arrived, or where nothing \
           of the last half second did: a sender that cannot send so fast loses nothing.\n\n\
-          The figure is what was received at the highest rate that held. Each datagram is a system call at both ends: \
-          without segmentation offload that is often the limit, and a note says so. Copies are flows, which share the \
+          The figure is what was received at the highest rate that held. Where the sender was the limit, and not a \
+          loss, a note says so. Copies are flows, which share the \
           rate.",
     params: &[
         DIRECTION,
@@ -172,6 +182,7 @@ pub(super) static MOST: Spec = Spec {
             doc: "Less than this part of the datagrams is to be lost: up to `50%`.",
         },
         SIZE,
+        OFFLOAD,
         ParamDef {
             name: "time",
             kind: ParamKind::Duration,

@@ -14,9 +14,11 @@ use model::num::round_to_u64;
 use model::params::Params;
 use model::units::{Bytes as ByteCount, Nanos};
 use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::monotonic;
+use sys::link::of_address;
 use sys::until::Until;
 
 /// What is to flow.
@@ -27,6 +29,8 @@ pub(super) struct Order {
     pub(super) size: usize,
     /// Of each flow.
     pub(super) bits_per_s: u64,
+    /// Whether datagrams go and come in trains.
+    pub(super) offload: bool,
 }
 
 impl Order {
@@ -36,6 +40,7 @@ impl Order {
             up: is_up(params),
             size: usize::try_from(params.size("size").0).unwrap_or(usize::MAX),
             bits_per_s,
+            offload: params.text("offload") == "on",
         }
     }
 }
@@ -69,6 +74,8 @@ impl Test {
             bandwidth: i64::try_from(order.bits_per_s).unwrap_or(i64::MAX),
             udp_counters_64bit: 1,
             dont_fragment: 1,
+            gso: order.offload.into(),
+            gro: order.offload.into(),
             ..asked(place, order.size as u64, order.up)
         };
         let way = Way {
@@ -86,6 +93,11 @@ impl Test {
         place: &Place,
     ) -> Result<Self, WorkError> {
         let sockets = sockets(&talk, place.copies)?;
+        if order.offload {
+            for socket in &sockets {
+                in_trains(socket, order).map_err(|error| no_trains(&talk, &error))?;
+            }
+        }
         let by = (order.up, order.bits_per_s);
         let flows = Flows::start(sockets, by, order.size, place.seed)?;
         // A server that sends begins with its word, and a socket's buffer is full in a moment.
@@ -175,9 +187,14 @@ impl Test {
     fn lost(&self, error: &io::Error) -> WorkError {
         /// Source: ip(7), `EMSGSIZE`.
         const TOO_LONG: i32 = 90;
+        /// The card computes no sums, or packets are encrypted: udp(7), `UDP_SEGMENT`.
+        const EIO: i32 = 5;
         let port = self.talk.peer().port();
         if error.raw_os_error() == Some(TOO_LONG) {
             return self.too_long(error);
+        }
+        if self.order.offload && error.raw_os_error() == Some(EIO) {
+            return no_trains(&self.talk, error);
         }
         let hint = match error.kind() {
             ErrorKind::PermissionDenied => {
@@ -197,10 +214,7 @@ impl Test {
         let size = self.order.size;
         let longest = self.flows.first().and_then(|socket| {
             let is_ipv6 = socket.local_addr().ok()?.is_ipv6();
-            // With the header of UDP.
-            let headers = if is_ipv6 { 48 } else { 28 };
-            let mtu = sys::tuning::path_mtu(socket.as_fd(), is_ipv6).ok()?;
-            mtu.checked_sub(headers)
+            sys::datagrams::longest(socket.as_fd(), is_ipv6).ok()
         });
         let hint = match longest {
             Some(longest) => {
@@ -225,6 +239,7 @@ impl Test {
         if cut.is_none() && flowed.iter().any(|flow| flow.error.is_some()) {
             return Err(self.why(&flowed));
         }
+        let of_trains = self.of_trains(&flowed);
         let span = figures::Span {
             started: self.started,
             began: self.began,
@@ -243,6 +258,10 @@ impl Test {
         let Some(why) = cut else {
             let peer = self.talk.peer();
             let outcome = figures::outcome(&span, &flowed, theirs, &self.order, peer)?;
+            let outcome = Outcome {
+                of_trains,
+                ..outcome
+            };
             return Ok((outcome, None));
         };
         if seconds < KEPT_FROM {
@@ -266,6 +285,41 @@ impl Test {
         ));
         Ok((outcome, Some(cut)))
     }
+
+    /// What is to be said of trains.
+    fn of_trains(&self, flowed: &[Flowed]) -> Option<String> {
+        let socket = self.flows.first().filter(|_| self.order.offload)?;
+        if flowed.iter().all(|flow| flow.trains == 0) {
+            let none = "`offload`: nothing went in a train: no two datagrams were due at once, or the peer makes none";
+            return Some(none.to_owned());
+        }
+        let link = of_address(socket.local_addr().ok()?.ip()).ok()??;
+        let is_within = link.name == "lo" || link.driver.as_deref() == Some("veth");
+        is_within.then(|| {
+            format!(
+                "`offload` over `{}`, a link within a machine: it cuts no train, and datagrams are counted that were \
+                 never packets",
+                link.name
+            )
+        })
+    }
+}
+
+/// Asks the kernel for it: a probe that costs nothing.
+fn in_trains(socket: &UdpSocket, order: Order) -> io::Result<()> {
+    if order.up {
+        let is_ipv6 = socket.local_addr()?.is_ipv6();
+        sys::datagrams::cut(socket.as_fd(), order.size, is_ipv6)
+    } else {
+        sys::datagrams::join(socket.as_fd())
+    }
+}
+
+fn no_trains(talk: &Talk, error: &io::Error) -> WorkError {
+    WorkError::Unsupported(format!(
+        "segmentation offload on the way to `{}`: {error}\nhint: `--set 'net.udp*.offload=off'`",
+        talk.peer()
+    ))
 }
 
 impl std::fmt::Display for Order {

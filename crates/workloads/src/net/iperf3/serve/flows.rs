@@ -5,11 +5,12 @@
 //! not counted. Loops allocate nothing.
 
 use super::super::datagram::Width;
-use super::super::datagrams::{self, Sending};
+use super::super::datagrams::{Sending, receive};
 use super::super::pace::{Pace, rest};
 use super::super::tally::Tally;
 use super::line::LOOK;
 use super::order::{Direction, Order};
+use crate::net::block::Block;
 use crate::net::exchange::is_nothing_yet;
 use crate::net::wake::Wake;
 use std::io::{self, Read, Write};
@@ -18,6 +19,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::clock::monotonic;
+use sys::datagrams::{self, Batch};
 use sys::loops::team::{Member, Team};
 
 /// What one read of TCP takes at most: there are few reads, and a thread for each stream has it.
@@ -158,12 +160,21 @@ impl Flow {
                 self.send(stream, member, &mut flowed)
             }
             (Carrier::Udp(socket, width), Direction::Up) => {
-                let mut buffer = vec![0; datagrams::ROOM];
+                let by = datagrams::received(socket.as_fd());
+                let mut block = Block::zeros(datagrams::room_to_receive(self.length, by));
+                let mut batch = Batch::to_receive(block.bytes_mut(), self.length, by);
                 member.wait();
-                datagrams::receive(socket, *width, &mut buffer, member, &mut flowed.tally, true)
+                receive(socket, *width, &mut batch, member, &mut flowed.tally, true)
             }
             (Carrier::Udp(socket, width), Direction::Down) => {
-                let mut datagram = self.payload[..self.length].to_vec();
+                let by = datagrams::sent(socket.as_fd());
+                let mut block = Block::zeros(datagrams::room(self.length, by));
+                let mut batch = Batch::to_send(block.bytes_mut(), self.length, by);
+                for place in 0..batch.most() {
+                    batch
+                        .at(place)
+                        .copy_from_slice(&self.payload[..self.length]);
+                }
                 member.wait();
                 sys::clock::sleep_exactly();
                 let sending = Sending {
@@ -173,7 +184,7 @@ impl Flow {
                     burst: self.burst,
                 };
                 let is_over = || self.is_over();
-                sending.send(&mut datagram, member, is_over, &mut flowed.tally, None)
+                sending.send(&mut batch, member, &is_over, &mut flowed.tally, None)
             }
         };
         flowed.error = done.err();

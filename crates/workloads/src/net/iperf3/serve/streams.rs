@@ -142,8 +142,8 @@ pub(super) fn plain(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Sets what the client asked for: what could not be, in words.
-pub(super) fn tune(carrier: &Carrier, asked: &Parameters) -> Vec<String> {
+/// Sets what the client asked for, for blocks of `length` bytes: what could not be, in words.
+pub(super) fn tune(carrier: &Carrier, asked: &Parameters, length: usize) -> Vec<String> {
     let mut notes = Vec::new();
     let mut tried = |what: &str, done: io::Result<()>| {
         if let Err(error) = done {
@@ -182,6 +182,13 @@ pub(super) fn tune(carrier: &Carrier, asked: &Parameters) -> Vec<String> {
         Carrier::Udp(..) => {
             if asked.dont_fragment > 0 && !is_ipv6 {
                 tried("send whole", sys::tuning::refuse_fragments(socket, false));
+            }
+            if asked.gso > 0 {
+                let done = sys::datagrams::cut(socket, length, is_ipv6);
+                tried("cut up trains of datagrams", done);
+            }
+            if asked.gro > 0 {
+                tried("take trains of datagrams", sys::datagrams::join(socket));
             }
         }
     }

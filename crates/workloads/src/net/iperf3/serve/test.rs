@@ -113,7 +113,7 @@ impl Test<'_, '_> {
         let carriers = self.connect(&order)?;
         for note in carriers
             .first()
-            .map(|one| streams::tune(one, &asked))
+            .map(|one| streams::tune(one, &asked, order.length))
             .into_iter()
             .flatten()
         {
@@ -122,7 +122,7 @@ impl Test<'_, '_> {
                 .line(&format!("{peer} not as asked: {note}"));
         }
         for other in carriers.iter().skip(1) {
-            streams::tune(other, &asked);
+            streams::tune(other, &asked, order.length);
         }
         self.flow(&order, carriers, &asked)?;
         self.exchange(&asked)
