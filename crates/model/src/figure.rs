@@ -95,7 +95,8 @@ pub struct Level {
 impl Level {
     /// Whether a figure in this unit can be held against it.
     pub fn fits(&self, unit: Unit) -> bool {
-        self.unit.is_none_or(|own| own == unit)
+        let bytes = |own: Unit| own.is_bytes_per_second() && unit.is_bytes_per_second();
+        self.unit.is_none_or(|own| own == unit || bytes(own))
     }
 }
 

@@ -176,6 +176,9 @@ pub enum Unit {
     /// Bytes per second of wall time.
     #[serde(rename = "bytes_per_s")]
     BytesPerSecond,
+    /// Bytes per second over a network, which everybody tells in bits.
+    #[serde(rename = "net_bytes_per_s")]
+    NetBytesPerSecond,
     /// Nanoseconds.
     #[serde(rename = "ns")]
     Nanoseconds,
@@ -189,9 +192,10 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::OpsPerSecond,
         Self::BytesPerSecond,
+        Self::NetBytesPerSecond,
         Self::Nanoseconds,
         Self::Bytes,
         Self::Share,
@@ -200,7 +204,12 @@ impl Unit {
 
     /// True for rates of operations and of bytes: the windows of a round may be in such a unit too.
     pub const fn is_rate(self) -> bool {
-        matches!(self, Self::OpsPerSecond | Self::BytesPerSecond)
+        matches!(self, Self::OpsPerSecond) || self.is_bytes_per_second()
+    }
+
+    /// True for bytes per second, however they are told.
+    pub const fn is_bytes_per_second(self) -> bool {
+        matches!(self, Self::BytesPerSecond | Self::NetBytesPerSecond)
     }
 
     /// The name used in keys and documents, such as `ops_per_s`.
@@ -208,6 +217,7 @@ impl Unit {
         match self {
             Self::OpsPerSecond => "ops_per_s",
             Self::BytesPerSecond => "bytes_per_s",
+            Self::NetBytesPerSecond => "net_bytes_per_s",
             Self::Nanoseconds => "ns",
             Self::Bytes => "bytes",
             Self::Share => "share",

@@ -42,6 +42,7 @@ pub fn scale(unit: Unit, quantity: &str, largest: f64) -> Scale {
     let (steps, word): (&[(f64, &str)], &str) = match unit {
         Unit::OpsPerSecond => (DECIMAL, rate_word(quantity)),
         Unit::BytesPerSecond => (BINARY, "/s"),
+        Unit::NetBytesPerSecond => (BITS, "bit/s"),
         Unit::Bytes => (BINARY, ""),
         Unit::Nanoseconds => (TIME, ""),
         Unit::Share => (&[(0.01, "%")], ""),
@@ -77,6 +78,9 @@ const BINARY: &[(f64, &str)] = &[
     (1_073_741_824.0, "GiB"),
     (1_099_511_627_776.0, "TiB"),
 ];
+
+/// Of bytes, in bits.
+const BITS: &[(f64, &str)] = &[(0.125, ""), (125.0, "k"), (125e3, "M"), (125e6, "G")];
 
 const TIME: &[(f64, &str)] = &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
 
@@ -407,6 +411,8 @@ mod tests {
         check(Unit::OpsPerSecond, 0.1, "0.100 ops/s");
         check(Unit::BytesPerSecond, 1024.0 * 1024.0, "1.00 MiB/s");
         check(Unit::BytesPerSecond, 1000.0 * 1024.0, "1000 KiB/s");
+        check(Unit::NetBytesPerSecond, 125e6, "1.00 Gbit/s");
+        check(Unit::NetBytesPerSecond, 11.95e6, "95.6 Mbit/s");
         check(Unit::Bytes, 17.0, "17.0 B");
         check(Unit::Nanoseconds, 1500.0, "1.50 us");
         check(Unit::Nanoseconds, 2.5e9, "2.50 s");

@@ -216,7 +216,7 @@ fn sample(family: &'static Family, unit: Unit, labels: &str, value: Option<f64>)
     let value = value.filter(|value| value.is_finite())?;
     let (unit, value) = match unit {
         Unit::OpsPerSecond => ("operations_per_second", value),
-        Unit::BytesPerSecond => ("bytes_per_second", value),
+        Unit::BytesPerSecond | Unit::NetBytesPerSecond => ("bytes_per_second", value),
         Unit::Nanoseconds => ("seconds", value / 1e9),
         Unit::Bytes => ("bytes", value),
         Unit::Share => ("ratio", value),

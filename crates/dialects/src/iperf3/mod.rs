@@ -121,7 +121,7 @@ fn figures(output: usize, test: &Test, direction: &Direction) -> Option<Figures>
     }
     let class = MetricClass::Throughput;
     let rate = |quantity, bits: Option<f64>| {
-        bits.map(|bits| Figure::rate(quantity, Unit::BytesPerSecond, class, bits / 8.0))
+        bits.map(|bits| Figure::rate(quantity, Unit::NetBytesPerSecond, class, bits / 8.0))
     };
     let lower = |quantity, unit, value: Option<f64>| {
         let better = Better::Lower;

@@ -174,9 +174,13 @@ pub(crate) fn shortest(case: &PlannedCase) -> Nanos {
     case.shape.measure_min.max(Shape::MEASURE_MIN)
 }
 
-/// Whether rounds of this case may be made shorter, or longer.
+/// The parameter that says how long a round of some tests is.
+const TIME: &str = "time";
+
+/// Whether rounds of this case may be made shorter, or longer: not where somebody has said how long they are.
 pub(crate) fn shortens(case: &PlannedCase) -> bool {
-    case.shape.can_shorten() && !case.simulated
+    let mut set = case.set_otherwise();
+    case.shape.can_shorten() && !case.simulated && set.all(|(name, ..)| name != TIME)
 }
 
 fn shorten(plan: &mut Plan, available: f64) {

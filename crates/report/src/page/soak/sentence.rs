@@ -75,7 +75,7 @@ impl<'a> Figures<'a> {
 
     /// An amount of work in native units.
     fn work(&self, amount: f64) -> String {
-        if self.soak.unit == Unit::BytesPerSecond {
+        if self.soak.unit.is_bytes_per_second() {
             return number::alone(Unit::Bytes, amount);
         }
         let n = number::alone(Unit::Number, amount);

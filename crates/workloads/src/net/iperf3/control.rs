@@ -245,10 +245,10 @@ impl Trouble {
         let port = peer.port();
         let said = match self {
             Self::Connect(why) => return not_connected(why, peer),
-            Self::Busy(None) => "it is busy with another test\n\
-                                 hint: `iperf3 -s` has one client at a time; before 3.15 one that vanished may hold \
-                                 it for minutes. And `kurabe net serve` without `--iperf3-open` serves nobody without \
-                                 its token (`KURABE_TOKEN`)"
+            Self::Busy(None) => "it turns us away: it is busy with another test, or it is `kurabe net serve` and \
+                                 wants its token\n\
+                                 hint: `KURABE_TOKEN` or `--token-file FILE` takes the token; `iperf3 -s` has one \
+                                 client at a time, and before 3.15 one that vanished may hold it for minutes"
                 .to_owned(),
             Self::Busy(Some(left)) => format!(
                 "it is busy with another test, for {} s at most\nhint: it has one client at a time",
@@ -318,16 +318,19 @@ fn not_connected(why: &NotConnected, peer: &Peer) -> WorkError {
         NotConnected::Late => silent(),
         NotConnected::Refused(error) if is_time_out(error) => silent(),
         NotConnected::Refused(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            let start = if port == super::PORT {
-                "iperf3 -s".to_owned()
-            } else {
-                format!("iperf3 -s -p {port}")
+            let at = |word: &str| match port {
+                super::PORT => String::new(),
+                port => format!(" {word} {port}"),
             };
+            let [ours, theirs] = ["--port", "-p"].map(at);
             format!(
-                "{error}\nhint: nobody listens at TCP port {port} there; `{start}` there starts a server"
+                "{error}\nhint: nobody listens at TCP port {port} there; there `kurabe net serve --bind \
+                 0.0.0.0{ours}` or `iperf3 -s{theirs}` starts a server"
             )
         }
-        NotConnected::Refused(error) => error.to_string(),
+        NotConnected::Refused(error) => format!(
+            "{error}\nhint: is a link down, or is there no way to it? `ip route get ADDRESS` shows the way"
+        ),
     };
     WorkError::Failed(format!("connect to `{peer}`: {said}"))
 }

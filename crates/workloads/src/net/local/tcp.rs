@@ -63,7 +63,7 @@ static SPEC: Spec = Spec {
     metrics: &[
         MetricDef::rate(
             "bytes_per_s",
-            Unit::BytesPerSecond,
+            Unit::NetBytesPerSecond,
             MetricClass::Throughput,
             How::Per(Amount::Work, Time::Wall),
             "Bytes that the receivers of all copies have read, over the wall time of the measured part.",

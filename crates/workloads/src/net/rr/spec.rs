@@ -16,7 +16,7 @@ const fn load(quantity: &'static str, doc: &'static str) -> MetricDef {
     let how = How::Reported(Fold::Mean);
     MetricDef::rate(
         quantity,
-        Unit::BytesPerSecond,
+        Unit::NetBytesPerSecond,
         MetricClass::System,
         how,
         doc,

@@ -64,7 +64,7 @@ pub(super) static SPEC: Spec = Spec {
     metrics: &[
         MetricDef::rate(
             RATE,
-            Unit::BytesPerSecond,
+            Unit::NetBytesPerSecond,
             MetricClass::Throughput,
             How::Per(Amount::Work, Time::Wall),
             "Bytes that the receiver received on all flows, over its time: from the end of `omit` until it heard that \

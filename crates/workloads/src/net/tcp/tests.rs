@@ -185,7 +185,14 @@ fn a_server_that_refuses_is_told_with_its_words() {
             }
         }
     };
-    fails("up", busy, &["it is busy with another test", "hint: "]);
+    fails(
+        "up",
+        busy,
+        &[
+            "it turns us away: it is busy with another test, or ",
+            "hint: ",
+        ],
+    );
 }
 
 #[test]

@@ -17,11 +17,13 @@ mod test;
 pub(crate) use most::UDP_MAX;
 
 use super::iperf3::parameters::{DATAGRAM_MAX, DATAGRAM_MIN};
+use super::iperf3::words::Bits;
 use super::peer::within;
 use super::rate::bits_per_s;
 use super::tcp::{TCP, check_times, is_up, peer_at};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
+use model::headline::{Headline, Topic};
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
@@ -81,6 +83,17 @@ impl Workload for Udp {
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
         known(SPEC.metrics, is_up(params))
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        let rate = Bits(rate(params).ok()?);
+        let words = if is_up(params) {
+            [format!("UDP up at {rate}"), format!("UDP 上り {rate}")]
+        } else {
+            [format!("UDP down at {rate}"), format!("UDP 下り {rate}")]
+        };
+        let words = Headline::new(Topic::Network, words.each_ref().map(String::as_str));
+        Some(words.beside("lost_share"))
     }
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {

@@ -91,7 +91,7 @@ pub(super) static SPEC: Spec = Spec {
     metrics: &[
         MetricDef::rate(
             RATE,
-            Unit::BytesPerSecond,
+            Unit::NetBytesPerSecond,
             MetricClass::Throughput,
             How::Per(Amount::Work, Time::Wall),
             "Bytes of datagrams, without the headers of UDP and IP, that the receiver received on all flows, over the \
@@ -127,7 +127,7 @@ pub(super) static SPEC: Spec = Spec {
         ),
         rate(
             SENT,
-            Unit::BytesPerSecond,
+            Unit::NetBytesPerSecond,
             "Bytes of datagrams that the sender sent. Less than `rate` where it could not, or where a queue of its own \
              was full.",
         )
@@ -193,7 +193,7 @@ pub(super) static MOST: Spec = Spec {
     metrics: &[
         rate(
             RATE,
-            Unit::BytesPerSecond,
+            Unit::NetBytesPerSecond,
             "Bytes of datagrams that the receiver received on all flows, at the highest rate that was tried and held.",
         ),
         rate(
@@ -203,7 +203,7 @@ pub(super) static MOST: Spec = Spec {
         ),
         rate(
             ABOVE,
-            Unit::BytesPerSecond,
+            Unit::NetBytesPerSecond,
             "The lowest rate that was tried and did not hold, as it was asked for: what holds is between the two.",
         )
         .acting(Role::Below),
