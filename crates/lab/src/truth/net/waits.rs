@@ -123,8 +123,9 @@ fn stopping(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Resul
     let over = AtomicBool::new(false);
     let (found, stops) = std::thread::scope(|scope| {
         let stopper = scope.spawn(|| stop_now_and_then(peer.server.id(), &over));
-        let rate = ["net.rr.rate=1000", &format!("net.rr.time={TIME}")];
-        let found = rounds(lab, book, (cable, peer), "net.rr", &rate, "lat_ns_p99");
+        let time = format!("net.rr.time={TIME}");
+        let sets = ["net.rr.rate=1000", &time];
+        let found = rounds(lab, book, (cable, peer), "net.rr", &sets, "lat_ns_p99");
         over.store(true, Ordering::Relaxed);
         (found, stopper.join())
     });
@@ -185,18 +186,43 @@ fn policed(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Result
         let port = PORT.to_string();
         nft(&["add", "table", "ip", "police"])?;
         nft(&[
-            "add", "chain", "ip", "police", "in",
+            "add",
+            "chain",
+            "ip",
+            "police",
+            "in",
             "{ type filter hook input priority 0 ; }",
         ])?;
         nft(&[
-            "add", "rule", "ip", "police", "in", "udp", "dport", &port, "limit", "rate", "over",
-            &rate, "bytes/second", "burst", POLICED_AT_ONCE, "bytes", "drop",
+            "add",
+            "rule",
+            "ip",
+            "police",
+            "in",
+            "udp",
+            "dport",
+            &port,
+            "limit",
+            "rate",
+            "over",
+            &rate,
+            "bytes/second",
+            "burst",
+            POLICED_AT_ONCE,
+            "bytes",
+            "drop",
         ])?;
         ("nft limit", DATAGRAM + HEADERS)
     } else {
         let rate = format!("{:.0}bit", POLICED * 8.0);
         let filter = [
-            "tbf", "rate", &rate, "burst", POLICED_AT_ONCE, "limit", AT_ONCE,
+            "tbf",
+            "rate",
+            &rate,
+            "burst",
+            POLICED_AT_ONCE,
+            "limit",
+            AT_ONCE,
         ];
         cable.shape(End::Here, &filter)?;
         ("tbf with no queue", DATAGRAM + HEADERS + ETHERNET)
@@ -206,7 +232,10 @@ fn policed(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Result
         nft(&["delete", "table", "ip", "police"])?;
     }
     let truth = POLICED * DATAGRAM / counted;
-    let what = format!("net.udp-max through a policer ({by}) of {:.0} Mbit/s", POLICED * 8e-6);
+    let what = format!(
+        "net.udp-max through a policer ({by}) of {:.0} Mbit/s",
+        POLICED * 8e-6
+    );
     let shown = format!("{:.1} Mbit/s", truth * 8e-6);
     Ok(near(what, &found?, truth, shown, WITHIN))
 }
