@@ -136,7 +136,7 @@ fn stopping(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Resul
         "net.rr at 1,000/s, peer stopped {} every 5 s: p99",
         milliseconds(long)
     );
-    Ok(near(what, &found?, truth, milliseconds(truth), WITHIN))
+    Ok(near(what, &found?, truth, &milliseconds(truth), WITHIN))
 }
 
 /// Stops it until it is over: how long each stop was.
@@ -159,18 +159,19 @@ fn stop_now_and_then(pid: u32, over: &AtomicBool) -> anyhow::Result<Vec<u64>> {
     Ok(stops)
 }
 
-/// One flow fills a queue whose length is known: the p99 of those who wait behind it is that of a full one.
+/// Four flows fill a queue whose length is known: the p99 of those who wait behind it is that of a full one. A single
+/// flow does not: its own kernel holds it back before (TCP small queues).
 fn queued(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Result<Check> {
     let (rate, limit) = (format!("{QUEUE_MBIT}mbit"), format!("{QUEUE_BYTES:.0}"));
     let filter = ["tbf", "rate", &rate, "burst", AT_ONCE, "limit", &limit];
     cable.shape(End::Here, &filter)?;
     let test = "net.rr-loaded";
     let time = format!("{test}.time={TIME}");
-    let sets = ["net.rr-loaded.load=up", "net.rr-loaded.flows=1", &time];
+    let sets = ["net.rr-loaded.load=up", &time];
     let found = rounds(lab, book, (cable, peer), test, &sets, "lat_ns_p99")?;
     let truth = QUEUE_BYTES * 8.0 / QUEUE_MBIT * 1e3;
     let what = format!("{test} behind a queue of {limit} bytes at {rate}: p99");
-    Ok(near(what, &found, truth, milliseconds(truth), WITHIN))
+    Ok(near(what, &found, truth, &milliseconds(truth), WITHIN))
 }
 
 /// What is beyond a rate is dropped and not queued: by the packet filter where there is one, and else by a filter with
@@ -237,5 +238,5 @@ fn policed(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Result
         POLICED * 8e-6
     );
     let shown = format!("{:.1} Mbit/s", truth * 8e-6);
-    Ok(near(what, &found?, truth, shown, WITHIN))
+    Ok(near(what, &found?, truth, &shown, WITHIN))
 }
