@@ -276,6 +276,7 @@ mod tests {
             ("clat", vec![(10, 3), (20, 7)]),
         ];
         CopyReport {
+            moved: None,
             record: CopyRecord {
                 work: 2.0 * approx(ops),
                 wall: Nanos(wall_ns),

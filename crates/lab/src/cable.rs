@@ -194,10 +194,7 @@ impl Cable {
     ) -> anyhow::Result<Server> {
         let dies_with_us = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
         let mut dies_with_us = behind(&dies_with_us, &self.inside(End::There, plain));
-        let child = dies_with_us
-            .stdin(Stdio::null())
-            .stdout(said)
-            .spawn();
+        let child = dies_with_us.stdin(Stdio::null()).stdout(said).spawn();
         let mut server = Server(child.with_context(|| format!("start `{}`", shown(plain)))?);
         let until = Until::after(LISTENS_WITHIN);
         while !server.listens(port) {

@@ -162,11 +162,11 @@ fn at_rate(
 /// Whether the median round is what the arithmetic says of a rate.
 fn held(what: String, values: &[f64], truth: f64) -> Check {
     let shown = format!("{:.2} Mbit/s", truth * 8e-6);
-    near(what, values, truth, shown, WITHIN)
+    near(what, values, truth, &shown, WITHIN)
 }
 
 /// The same of anything, `within` a part of it; the round that is furthest from it stands beside.
-fn near(what: String, values: &[f64], truth: f64, shown: String, within: f64) -> Check {
+fn near(what: String, values: &[f64], truth: f64, shown: &str, within: f64) -> Check {
     let error = quantile::median(values).map(|median| median / truth - 1.0);
     let mut figure = error.map_or("missing".to_owned(), |error| {
         format!("{:+.2} %", error * 100.0)

@@ -201,7 +201,8 @@ fn written(writes: Written) -> Option<String> {
 /// Gigabytes, as they are billed, of a second of 1 Gbit/s.
 const GB_PER_S: f64 = 0.125;
 
-/// What goes over networks, in English, and no more than the `most` that the user allows: nobody knows how fast they are, and some are paid for by what was sent.
+/// What goes over networks, in English, and no more than the `most` that the user allows: nobody knows how fast they
+/// are, and some are paid for by what was sent.
 pub fn sent(writes: Written, most: Option<Bytes>) -> Option<String> {
     let (time, bytes) = (writes.to_peers, writes.at_rates);
     let known = (bytes > Bytes(0)).then(|| {
@@ -310,11 +311,12 @@ mod tests {
     #[test]
     fn what_goes_over_networks_is_told_as_what_it_would_be_at_a_known_rate() {
         let sent = |seconds, bytes| {
-            sent(Written {
+            let written = Written {
                 to_peers: Nanos::from_secs(seconds),
                 at_rates: Bytes(bytes),
                 ..Written::default()
-            })
+            };
+            sent(written, None)
         };
         assert_eq!(sent(0, 0), None);
         let told = sent(16, 0).unwrap();
@@ -325,6 +327,13 @@ mod tests {
         let both = sent(16, 187_500_000).unwrap();
         let begins = format!("{known}, and as much as it takes for 16 s");
         assert!(both.starts_with(&begins), "{both}");
+        let written = Written {
+            to_peers: Nanos::from_secs(16),
+            ..Written::default()
+        };
+        let bound = sent(written, Some(Bytes(5_000_000_000))).unwrap();
+        assert!(!bound.contains("not bounded"), "{bound}");
+        assert!(bound.ends_with("no more than 5.00 GB in all (`--max-bytes`)"), "{bound}");
     }
 
     #[test]

@@ -11,6 +11,8 @@ use super::exchange::UNANSWERED;
 use super::own::Protocol;
 use super::own::words::{FLOWS_MAX, MESSAGE_MAX, whole_seconds};
 use super::peer::{Other, peer_of, reach, touch, within};
+use super::tcp::check_times;
+use crate::arrivals::{self, OF_ARRIVALS};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
 use model::headline::{Headline, Topic};
@@ -37,9 +39,6 @@ const SETUP_MAX: Nanos = Nanos::from_secs(60);
 
 /// Load takes a while until it fills the way: as long as `net.tcp` omits.
 const LOADS_WITHIN: Nanos = Nanos::from_secs(1);
-
-/// A p99.9 takes some thousand round trips; a way of 1 ms has them in this time.
-const MEASURE: Nanos = Nanos::from_secs(2);
 
 /// How much longer than planned a round may take: its beginning, and its end.
 const LONGER: Duration = Duration::from_secs(30);
@@ -118,13 +117,14 @@ impl Workload for Rr {
             setup: SETUP,
             setup_max: SETUP_MAX,
             warmup,
-            measure: MEASURE,
+            measure: params.duration("time"),
             settle: Settle::None,
             ..Shape::DEFAULT
         }
     }
 
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        check_times(params.duration("time"), Nanos::ZERO)?;
         if !(1..=u64::from(MESSAGE_MAX)).contains(&params.size("size").0) {
             return Err(BadValue::new("size", "from 1 byte to 32k"));
         }
@@ -140,6 +140,7 @@ impl Workload for Rr {
         let is_known = |metric: &&MetricDef| match metric.quantity {
             LOAD_UP => up > 0,
             LOAD_DOWN => down > 0,
+            name if OF_ARRIVALS.contains(&name) => arrivals::asked(params),
             other => other != UNANSWERED.quantity || is_udp(params),
         };
         SPEC.metrics.iter().filter(is_known).collect()
@@ -191,7 +192,13 @@ impl Workload for Rr {
             up,
             down,
         };
-        Ok(Box::new(Round::begin(other(place)?, asked, place)?))
+        let schedule = arrivals::share(params, (0, 1), place.seed);
+        Ok(Box::new(Round::begin(
+            other(place)?,
+            asked,
+            place,
+            schedule,
+        )?))
     }
 }
 

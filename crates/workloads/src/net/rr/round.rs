@@ -1,6 +1,7 @@
 //! A round of messages: the talk before, the load beside, and the count behind.
 
 use super::spec::{LOAD_DOWN, LOAD_UP};
+use crate::arrivals::{Queue, Schedule};
 use crate::net::deadline::Timed;
 use crate::net::exchange::{Asker, Link, PATIENCE, UNANSWERED, datagrams_beside, is_time_out};
 use crate::net::iperf3::control::Trouble;
@@ -11,6 +12,8 @@ use crate::net::own::{Protocol, Request};
 use crate::net::peer::{Other, Peer, SAYS_WITHIN, spent};
 use crate::net::tcp::enough::Enough;
 use crate::net::tcp::flows::Flows;
+use crate::open_loop::{Open, locked};
+use crate::sysbench::Events;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::digest::Digest;
@@ -21,6 +24,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
+use sys::loops::failure::Failure;
 use sys::until::Until;
 
 /// So often the first datagram is sent, and how long each is waited for.
@@ -45,7 +49,9 @@ pub(super) struct Round {
     peer: Peer,
     /// Gone once the count is known.
     session: Option<Session>,
-    asker: Asker,
+    trips: Trips,
+    /// Where messages arrive by themselves.
+    open: Option<Open>,
     size: u32,
     /// What load may move, and messages too; and how much that is.
     limit: Option<(Arc<Enough>, u64)>,
@@ -59,7 +65,12 @@ pub(super) struct Round {
 
 impl Round {
     /// Agrees with the server, lets the load flow, and exchanges one message.
-    pub(super) fn begin(other: Other, asked: Asked, place: &Place) -> Result<Self, WorkError> {
+    pub(super) fn begin(
+        other: Other,
+        asked: Asked,
+        place: &Place,
+        schedule: Option<Schedule>,
+    ) -> Result<Self, WorkError> {
         let told = |why: Trouble| why.told(&other.peer, "begin round trips with");
         let mut session = other.session().map_err(told)?;
         let Asked {
@@ -95,15 +106,19 @@ impl Round {
         let mut round = Self {
             peer,
             session: Some(session),
-            asker,
+            trips: Trips(asker),
+            open: schedule.map(|schedule| Open::new(Queue::new(Some(schedule)))),
             size,
             limit,
             load: [up, down],
             began: (0, 0),
             loaded: ([0; 2], 0),
         };
-        let first = round.asker.exchange();
+        let first = round.trips.0.exchange();
         first.map_err(|error| failed(&round.peer, &error))?;
+        if round.open.is_some() {
+            sys::clock::sleep_exactly();
+        }
         Ok(round)
     }
 
@@ -117,7 +132,8 @@ impl Round {
     fn moved_so_far(&self) -> u64 {
         let load = self.limit.as_ref().map(|(enough, _)| enough.taken());
         let load = load.unwrap_or_else(|| self.load_bytes().iter().sum());
-        let messages = self.asker.done() * 2 + self.asker.lost();
+        let asker = &self.trips.0;
+        let messages = asker.done() * 2 + asker.lost();
         load + messages * u64::from(self.size)
     }
 
@@ -128,6 +144,20 @@ impl Round {
         let why = ended.find_map(|flows| flows.end().err());
         let why = why.unwrap_or_else(|| ErrorKind::UnexpectedEof.into());
         WorkError::Failed(format!("load the way to `{}`: {why}", self.peer))
+    }
+}
+
+/// Round trips, one after the other.
+struct Trips(Asker);
+
+impl Events for Trips {
+    fn event(&mut self) -> Result<(), Failure> {
+        let done = self.0.done();
+        self.0.exchange().map_err(|error| Failure {
+            operation: "exchange",
+            done,
+            error,
+        })
     }
 }
 
@@ -214,7 +244,18 @@ impl Body for Round {
         if self.load.iter().flatten().any(Flows::anybody_ended) {
             return Err(self.load_ended());
         }
-        let Self { asker, peer, .. } = self;
+        let Self {
+            trips, open, peer, ..
+        } = self;
+        if let Some(open) = open {
+            let mut done = 0;
+            while done < ops {
+                let is_done = open.one(trips);
+                done += u64::from(is_done.map_err(|why| failed(peer, &why.error))?);
+            }
+            return Ok(ops);
+        }
+        let asker = &mut trips.0;
         let mut laps = recorder.laps();
         for _ in 0..ops {
             laps.lap(|| asker.exchange())
@@ -224,7 +265,7 @@ impl Body for Round {
     }
 
     fn records_latency(&self) -> bool {
-        true
+        self.open.is_none()
     }
 
     fn moved(&self) -> Option<Bytes> {
@@ -232,32 +273,46 @@ impl Body for Round {
     }
 
     fn measured_part_begins(&mut self) {
-        self.began = (self.asker.done(), self.asker.lost());
+        let asker = &self.trips.0;
+        self.began = (asker.done(), asker.lost());
+        if let Some(open) = &self.open {
+            locked(&open.tally()).clear();
+        }
         self.loaded = (self.load_bytes(), monotonic());
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let (bytes, now) = (self.load_bytes(), monotonic());
+        let mut notes = Vec::new();
+        if let Some(open) = &mut self.open {
+            notes.extend(open.queue.behind(now));
+            open.give_up(now);
+        }
+        let asker = &self.trips.0;
         let peer = &self.peer;
         let told = |why: Trouble| why.told(peer, "end round trips with");
-        self.asker.end().map_err(|error| failed(peer, &error))?;
+        asker.end().map_err(|error| failed(peer, &error))?;
         let over = || WorkError::Failed("end a test that is over".to_owned());
         let session = self.session.take().ok_or_else(over)?;
         let answered = session.ends(Until::after(SAYS_WITHIN)).map_err(told)?;
-        if !self.asker.fits(answered) {
+        if !asker.fits(answered) {
             return Err(WorkError::Wrong(format!(
                 "`{peer}` answered {answered} messages, and {} answers came, with {} lost",
-                self.asker.done(),
-                self.asker.lost()
+                asker.done(),
+                asker.lost()
             )));
         }
         let mut finish = Finish {
             digest: Digest::EMPTY.word(u64::from(self.size)),
+            notes,
             ..Finish::default()
         };
         let (done, lost) = self.began;
-        let (done, lost) = (self.asker.done() - done, self.asker.lost() - lost);
-        if self.asker.loses() && done > 0 {
+        let (done, lost) = (asker.done() - done, asker.lost() - lost);
+        if let Some(open) = &self.open {
+            finish.latencies = locked(&open.tally()).named();
+        }
+        if asker.loses() && done > 0 {
             let share = approx(lost) / approx(done + lost);
             finish
                 .reported

@@ -1,5 +1,6 @@
 //! What `net.rr` declares.
 
+use crate::arrivals::{self, LAG_MAX, LAG_MEAN, LATE_MEAN};
 use crate::net::exchange::{MESSAGE_SIZE, UNANSWERED, ops_per_s};
 use crate::net::own::words::FLOWS_MAX;
 use crate::storage::{mean, p50, p99, p999};
@@ -34,7 +35,8 @@ pub(super) static SPEC: Spec = Spec {
           0.2 s is sent again.\n\n\
           `kurabe net serve` listens there, and its token is known here (`KURABE_TOKEN` or `--token-file`). The time \
           is that of the way there and back, of both kernels and of two wake-ups. With `load` flows of TCP fill the \
-          way meanwhile, as those of `net.tcp`: latency under load, which is what others on the same line wait.",
+          way meanwhile, as those of `net.tcp`: latency under load, which is what others on the same line wait. With a \
+          `rate` messages arrive by themselves, and wait for the answer before them.",
     params: &[
         ParamDef {
             name: "protocol",
@@ -58,6 +60,15 @@ pub(super) static SPEC: Spec = Spec {
             default: "4",
             doc: "How many each way, where there is load.",
         },
+        ParamDef {
+            name: "time",
+            kind: ParamKind::Duration,
+            // A p99.9 takes some thousand round trips; a way of 1 ms has them in this time.
+            default: "2s",
+            doc: "How long a round measures; from 1s to 1h.",
+        },
+        arrivals::RATE,
+        arrivals::ARRIVALS,
     ],
     metrics: &[
         ops_per_s(
@@ -73,6 +84,9 @@ pub(super) static SPEC: Spec = Spec {
         p99("lat_ns_p99", LAT),
         p999("lat_ns_p999", LAT),
         LAT_MAX,
+        LAG_MEAN,
+        LAG_MAX,
+        LATE_MEAN,
         UNANSWERED,
         load(
             LOAD_UP,

@@ -248,3 +248,33 @@ fn without_a_token_each_says_what_it_needs() {
         );
     }
 }
+
+#[test]
+fn with_a_rate_messages_arrive_and_wait_for_the_answer_before_them() {
+    serving_own(|at, _| {
+        for protocol in ["tcp", "udp"] {
+            let set = [("rate", "200"), ("protocol", protocol)];
+            let begun = monotonic();
+            let (done, finish) = round(&RR, &set, at);
+            let seconds = model::num::approx(monotonic() - begun) / 1e9;
+            // No more than have arrived; one after the other they would be thousands.
+            assert!(
+                model::num::approx(done) <= seconds * 200.0 + 1.0,
+                "{done} in {seconds} s"
+            );
+            let of = |name: &str| finish.latencies[name].count();
+            assert!(of("lat") >= done && of("late") <= of("lat"), "{finish:?}");
+        }
+        // More than anybody answers: they queue, each behind those before it, and that is said.
+        let (_, finish) = round(&RR, &[("rate", "10000000")], at);
+        let longest = finish.latencies["lat"].pairs().pop().unwrap().0;
+        assert!(longest > MEASURE_MS * 1_000_000 / 2, "{longest}");
+        assert!(
+            finish
+                .notes
+                .iter()
+                .any(|note| note.contains("more arrived")),
+            "{finish:?}"
+        );
+    });
+}
