@@ -270,10 +270,13 @@ mod root {
                 };
                 too_long(longest, one(longest + 1, "", &[]));
                 one(longest, "", &[]).code(0);
-                // The way becomes narrower, in the middle of the test where the machine is fast enough.
-                let narrower = "(sleep 2; ip link set v0 mtu 1400) &\n";
-                let more = ["--set", "net.udp.time=6s", "--set", "net.udp.rate=400M"];
-                too_long(longest - 100, one(longest, narrower, &more));
+                // A round that failed is tried again, which iperf3 3.12 does not serve over IPv6.
+                if longest == 1472 {
+                    // The way becomes narrower, in the middle of the test where the machine is fast enough.
+                    let narrower = "(sleep 2; ip link set v0 mtu 1400) &\n";
+                    let more = ["--set", "net.udp.time=6s", "--set", "net.udp.rate=400M"];
+                    too_long(longest - 100, one(longest, narrower, &more));
+                }
             }
         }
     }

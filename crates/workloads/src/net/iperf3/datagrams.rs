@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn of_what_is_refused_nothing_is_counted() {
-        // Ten wait there at most, and nobody takes any.
+        // Some wait there at most, and nobody takes any.
         let (one, other) = UnixDatagram::pair().unwrap();
         let (done, tally, late, [calls, _]) = sent(OwnedFd::from(one).into(), 1, 200_000_000);
         done.unwrap();
@@ -273,10 +273,9 @@ mod tests {
             counts.push(Datagram::read(&room, Width::Bits64).unwrap().count);
         }
         assert_eq!(counts, (1..=tally.packets).collect::<Vec<_>>());
-        assert!(
-            (1..MOST as u64).contains(&tally.packets) && calls > 2,
-            "{calls} {tally:?}"
-        );
+        // Those that were refused have cost calls.
+        let enough = tally.packets.div_ceil(MOST as u64);
+        assert!(tally.packets > 0 && calls > enough, "{calls} {tally:?}");
         assert_eq!(
             (tally.bytes, late.count()),
             (tally.packets * SIZE as u64, tally.packets)
