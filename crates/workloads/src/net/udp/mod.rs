@@ -6,7 +6,7 @@
 
 mod figures;
 mod flows;
-mod greet;
+pub(in crate::net) mod greet;
 mod most;
 mod round;
 mod search;
