@@ -5,6 +5,7 @@ pub mod deadline;
 mod exchange;
 mod figures;
 pub mod iperf3;
+mod kernel;
 mod local;
 pub mod own;
 pub mod peer;

@@ -5,6 +5,7 @@ use super::flows::Flows;
 use super::is_up;
 use crate::net::figures::Moment;
 use crate::net::iperf3::{Parameters, Results};
+use crate::net::kernel::Kernel;
 use crate::net::peer::{Other, SAYS_WITHIN};
 use crate::net::route::Route;
 use crate::net::shaper::Rates;
@@ -30,6 +31,7 @@ pub(super) struct Round {
     has_begun: bool,
     next_ask: u64,
     route: Option<Route>,
+    kernel: Kernel,
     /// Of a single flow.
     rates: Option<Rates>,
 }
@@ -62,6 +64,7 @@ impl Round {
             has_begun: false,
             next_ask: 0,
             route,
+            kernel: Kernel::new(),
             rates: (place.copies == 1).then(Rates::default),
         })
     }
@@ -82,6 +85,7 @@ impl Round {
             return Err(self.ended());
         }
         self.talk.look(self.flows.bytes(), now)?;
+        self.kernel.look(now);
         if let Some(rates) = self.rates.as_mut().filter(|rates| rates.is_due(now)) {
             rates.see(now, self.flows.passed());
         }
@@ -123,12 +127,14 @@ impl Body for Round {
 
     fn measured_part_begins(&mut self) {
         self.course.measured_part_begins(&self.flows);
+        self.kernel.begins(monotonic());
         self.rates = self.rates.map(|_| Rates::default());
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         // First of all: data goes on to flow.
         self.course.ends(&self.flows);
+        self.kernel.ends();
         // While the connection is there.
         let route = self.route.as_ref().zip(self.flows.first());
         let of_way = route.map_or_else(Vec::new, |(route, stream)| route.notes(stream));
@@ -144,6 +150,7 @@ impl Body for Round {
             self.talk.peer(),
         )?;
         finish.notes.extend(of_way);
+        self.kernel.tell(&mut finish);
         let held = self.rates.as_ref().and_then(Rates::held);
         finish.notes.extend(held);
         Ok(finish)

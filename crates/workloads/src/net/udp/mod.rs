@@ -16,6 +16,7 @@ mod test;
 pub(crate) use most::UDP_MAX;
 
 use super::iperf3::parameters::{DATAGRAM_MAX, DATAGRAM_MIN};
+use super::kernel;
 use super::rate::bits_per_s;
 use super::tcp::{TCP, check_times, is_up, peer_at};
 use engine::consent::Touch;
@@ -78,7 +79,8 @@ impl Workload for Udp {
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        known(SPEC.metrics, is_up(params))
+        let own = known(SPEC.metrics, is_up(params)).into_iter();
+        own.chain(&kernel::SERIES).collect()
     }
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {

@@ -4,17 +4,20 @@ use super::figures::ON_ITS_WAY;
 use super::spec::{DOUBLED, JITTER, LOST, PACKETS, RATE, REORDERED, SENT};
 use super::test::{Order, Test};
 use crate::net::figures::{Moment, cpu, tell};
+use crate::net::kernel::Kernel;
 use crate::net::peer::Other;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::latency::LATE;
 use model::num::{approx, count};
 use std::time::Duration;
+use sys::clock::monotonic;
 
 /// A test at work; gone once it is over.
 pub(super) struct Round {
     test: Option<Test>,
     order: Order,
+    kernel: Kernel,
 }
 
 impl Round {
@@ -25,6 +28,7 @@ impl Round {
         Ok(Self {
             test: Some(Test::begin(started, talk, order, place)?),
             order,
+            kernel: Kernel::new(),
         })
     }
 }
@@ -37,6 +41,7 @@ impl Body for Round {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         let test = self.test.as_mut().ok_or_else(is_over)?;
         test.look(Duration::from_millis(ops))?;
+        self.kernel.look(monotonic());
         Ok(ops)
     }
 
@@ -48,10 +53,12 @@ impl Body for Round {
         if let Some(test) = &mut self.test {
             test.measured_part_begins();
         }
+        self.kernel.begins(monotonic());
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let test = self.test.take().ok_or_else(is_over)?;
+        self.kernel.ends();
         let outcome = test.end()?;
         let mut finish = Finish::default();
         cpu(&mut finish, outcome.here, &outcome.theirs, outcome.rate);
@@ -82,6 +89,7 @@ impl Body for Round {
             "of the last half second of a test, or more, nothing had arrived at its end: it was on its way, or lost, \
              and is not in `lost_share`",
         );
+        self.kernel.tell(&mut finish);
         Ok(finish)
     }
 }
