@@ -77,7 +77,9 @@ fn ways(samples: &[Stamped], bound: u64) -> Result<[Vec<u64>; 2], String> {
         ways[0].push(taken(one.sent, one.received)?);
         ways[1].push(taken(one.answered, one.came)?);
     }
-    ways.iter_mut().for_each(|way| way.sort_unstable());
+    for way in &mut ways {
+        way.sort_unstable();
+    }
     Ok(ways)
 }
 
