@@ -332,15 +332,12 @@ pub(crate) fn answer(
                 match again(|| socket.recv(&mut message)) {
                     Ok(0) => break,
                     Ok(got) => {
-                        match stamps.filter(|_| got == bytes + NUMBER_BYTES) {
-                            Some(stamps) => {
-                                stamp(socket, &mut message)?;
-                                stamps.set(stamps.get() + 1);
-                            }
-                            None => {
-                                again(|| socket.send(&message[..got.min(bytes)]))?;
-                                answered += 1;
-                            }
+                        if let Some(stamps) = stamps.filter(|_| got == bytes + NUMBER_BYTES) {
+                            stamp(socket, &mut message)?;
+                            stamps.set(stamps.get() + 1);
+                        } else {
+                            again(|| socket.send(&message[..got.min(bytes)]))?;
+                            answered += 1;
                         }
                         if stopped() {
                             break;

@@ -43,16 +43,12 @@ pub(super) fn two_places(value: f64) -> String {
         Some(_) => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         None => text.to_owned(),
     };
-    match power {
-        -4..=1 => {
-            let places = usize::try_from(1 - power).unwrap_or(0);
-            short(&format!("{value:.places$}"))
-        }
-        _ => {
-            let sign = if power < 0 { '-' } else { '+' };
-            format!("{}e{sign}{:02}", short(digits), power.abs())
-        }
+    if (-4..=1).contains(&power) {
+        let places = usize::try_from(1 - power).unwrap_or(0);
+        return short(&format!("{value:.places$}"));
     }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", short(digits), power.abs())
 }
 
 /// In four places at least.

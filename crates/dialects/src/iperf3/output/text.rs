@@ -153,6 +153,7 @@ pub fn interval(options: &Options, interval: &Interval, is_first: bool) -> Strin
 }
 
 /// What a flow did in an interval beside its bytes.
+#[derive(Clone, Copy)]
 struct Own {
     again: Option<u64>,
     window: Option<u64>,
@@ -169,8 +170,8 @@ fn moved_line(
     let span = interval.span();
     let times = [interval.start, interval.end];
     let counted = Counted { bytes, span };
-    let mut line = rate_line(options, who, times, counted);
-    line += &match (own.datagrams, own.window) {
+    let line = rate_line(options, who, times, counted);
+    let own = match (own.datagrams, own.window) {
         (Some(datagrams), _) if who.1 => {
             let blanks = match options.direction {
                 Direction::Both => 12,
@@ -185,7 +186,7 @@ fn moved_line(
         }
         (None, None) => format!("{}{:BLANKS$}", retransmitted(own.again), ""),
     };
-    line
+    line + &own
 }
 
 /// Behind the retransmits.
@@ -312,10 +313,11 @@ fn both_lines(
             );
         }
         text += &rate_line(options, who, [Nanos::ZERO, counted.span], counted);
-        text += &match datagrams {
+        let own = match datagrams {
             Some(datagrams) => received(datagrams),
             None => format!("{}{:BLANKS$}", retransmitted(again), ""),
         };
+        text += &own;
         text += end;
         text.push('\n');
     }
