@@ -1,4 +1,4 @@
-//! A test of flows of TCP between two machines, as whoever looks on sees it: when it begins, of each interval, and in
+//! A test of flows of TCP or UDP between two machines, as whoever looks on sees it: when it begins, of each interval, and in
 //! the end. `workloads` makes it, and `dialects` tells it in another program's words.
 
 use crate::units::{Bytes, Nanos};
@@ -22,6 +22,8 @@ pub struct Greeted {
     pub cookie: String,
     /// Bytes of a segment of the control connection.
     pub mss: u32,
+    /// Bytes of a block, or of a datagram.
+    pub block: Bytes,
 }
 
 /// Data flows from now on.
@@ -62,6 +64,21 @@ pub struct Moved {
     pub bytes: Bytes,
     /// What the kernel knows of it, where it tells.
     pub kernel: Option<Kernel>,
+    /// Of UDP: what was sent here, or received.
+    pub datagrams: Option<Datagrams>,
+}
+
+/// Datagrams, as one end counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Datagrams {
+    /// All of them: of a receiver, with those that were lost.
+    pub packets: u64,
+    /// Those that did not come, of a receiver.
+    pub lost: u64,
+    /// Those that came behind later ones; a receiver elsewhere does not tell.
+    pub out_of_order: u64,
+    /// The smoothed mean of how much the way's time changes from one to the next, of a receiver.
+    pub jitter: Nanos,
 }
 
 /// What the kernel knows of a flow.
@@ -122,6 +139,10 @@ pub struct Carried {
     pub retransmits: Option<u64>,
     /// Of this end's kernel, over the counted intervals.
     pub peaks: Option<Peaks>,
+    /// Of UDP, datagrams as the sender has them.
+    pub sent_packets: Option<u64>,
+    /// And as the receiver has them.
+    pub datagrams: Option<Datagrams>,
 }
 
 /// What one end has counted of a flow.

@@ -16,9 +16,11 @@
     reason = "clock_gettime, clock_nanosleep and rdtsc have no safe interface in std at this cost"
 )]
 
+mod bound;
 mod chain;
 mod width;
 
+pub use bound::wall_bound;
 pub use chain::add_chain;
 pub use width::add_side_by_side;
 

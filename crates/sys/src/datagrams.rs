@@ -129,7 +129,8 @@ impl<'a> Batch<'a> {
 
     fn new(room: &'a mut [u8], bytes: usize, by: By) -> Self {
         let apart = apart(bytes, by);
-        let slots = (room.len() / apart).min(MOST);
+        // The last one need not be filled up to a line.
+        let slots = ((room.len() + apart - bytes.max(1)) / apart).min(MOST);
         // A train is one message from the beginning of the room.
         let messages = match by {
             By::One => slots,

@@ -112,13 +112,14 @@ fn parameters(options: &Options) -> Parameters {
         Until::Blocks(blocks) => (0, 0, whole(blocks)),
     };
     Parameters {
-        tcp: true,
+        tcp: !options.udp,
+        udp: options.udp,
         omit: options.omit.into(),
         time,
         num,
         blockcount,
         parallel: options.parallel.into(),
-        len: whole(options.length.0),
+        len: options.length.map_or(0, |length| whole(length.0)),
         // What a server that paces by a timer takes by default.
         pacing_timer: 1000,
         reverse: options.direction == Direction::Reverse,
@@ -132,6 +133,8 @@ fn parameters(options: &Options) -> Parameters {
         extra_data: options.extra_data.clone(),
         congestion: options.congestion.clone(),
         get_server_output: i64::from(options.server_output),
+        udp_counters_64bit: i64::from(options.udp_counters_64bit),
+        dont_fragment: i64::from(options.dont_fragment),
         client_version: Some(concat!("kurabe ", env!("CARGO_PKG_VERSION")).to_owned()),
         ..Parameters::default()
     }
@@ -226,12 +229,17 @@ impl Watch<'_> {
 
 impl Onlooker for Watch<'_> {
     fn greeted(&mut self, greeted: &Greeted) {
+        if let Some(warning) = text::warning(self.document.options, greeted) {
+            output::say(&warning);
+        }
         self.print(|options, host| text::greeted(options, host, greeted));
         self.document.greeted = Some(greeted.clone());
     }
 
     fn begun(&mut self, begun: &Begun) {
-        self.print(|options, _| text::begun(options, begun));
+        if let Some(greeted) = self.document.greeted.clone() {
+            self.print(|options, _| text::begun(options, &greeted, begun));
+        }
         self.document.begun = Some(begun.clone());
     }
 

@@ -1,4 +1,4 @@
-//! What stands behind `iperf3` on a command line, for a client of TCP.
+//! What stands behind `iperf3` on a command line, for a client.
 //!
 //! Options are read as `getopt_long(3)` reads them: `-P4`, `-RP 4`, `--parallel=4`, `--para 4`. Numbers are stricter
 //! than in iperf3, which takes `5s` for 5 and `abc` for 0. Nothing is taken and then ignored: what is not done here is
@@ -83,8 +83,10 @@ pub struct Options {
     pub parallel: u32,
     /// `-R`, `--bidir`.
     pub direction: Direction,
-    /// `-l`.
-    pub length: Bytes,
+    /// `-u`.
+    pub udp: bool,
+    /// `-l`; what fits where not said.
+    pub length: Option<Bytes>,
     /// `-b`, in bits per second of each stream; 0 is as fast as it goes.
     pub bits_per_s: u64,
     /// The blocks behind the `/` of `-b`; 0 where not said.
@@ -97,6 +99,10 @@ pub struct Options {
     pub no_delay: bool,
     /// `-C`.
     pub congestion: Option<String>,
+    /// `--udp-counters-64bit`.
+    pub udp_counters_64bit: bool,
+    /// `--dont-fragment`.
+    pub dont_fragment: bool,
     /// `-f`.
     pub format: Option<char>,
     /// `-V`.
@@ -123,13 +129,16 @@ impl Default for Options {
             interval: Some(Nanos::from_secs(1)),
             parallel: 1,
             direction: Direction::Forward,
-            length: Bytes(128 << 10),
+            udp: false,
+            length: None,
             bits_per_s: 0,
             burst: 0,
             window: None,
             mss: None,
             no_delay: false,
             congestion: None,
+            udp_counters_64bit: false,
+            dont_fragment: false,
             format: None,
             verbose: false,
             json: false,
@@ -167,7 +176,11 @@ struct Draft {
     ends: u32,
     families: u32,
     directions: u32,
+    has_rate: bool,
 }
+
+/// Bits per second of a stream of UDP where nobody says another rate. Source: the key `target_bitrate` of iperf3 3.12.
+const UDP_RATE: u64 = 1 << 20;
 
 /// Reads a line.
 pub fn parse(words: &[String]) -> Result<Request, Refused> {
@@ -233,7 +246,7 @@ fn after<'a>(
 }
 
 /// What only all options together say.
-fn finished(draft: Draft) -> Result<Request, Refused> {
+fn finished(mut draft: Draft) -> Result<Request, Refused> {
     let refused = |words: &str, hint: &str| Err(Refused::new(words, hint));
     if draft.options.host.is_empty() {
         return refused(
@@ -259,5 +272,43 @@ fn finished(draft: Draft) -> Result<Request, Refused> {
             "without either the addresses of the host are tried in turn",
         );
     }
+    of_protocol(&draft.options)?;
+    if draft.options.udp && !draft.has_rate {
+        draft.options.bits_per_s = UDP_RATE;
+    }
     Ok(Request::Test(Box::new(draft.options)))
+}
+
+/// Bytes of a datagram, as iperf3 has them.
+const DATAGRAMS: std::ops::RangeInclusive<u64> = 16..=65_507;
+
+/// Options that one protocol alone has, and the sizes of datagrams.
+fn of_protocol(options: &Options) -> Result<(), Refused> {
+    let (is_udp, length) = (options.udp, options.length.map_or(16, |length| length.0));
+    if is_udp && !DATAGRAMS.contains(&length) {
+        let (least, most) = (DATAGRAMS.start(), DATAGRAMS.end());
+        let words = format!("block size invalid (minimum = {least} bytes, maximum = {most} bytes)");
+        return Err(Refused::new(words, "a datagram has them all"));
+    }
+    let found = [
+        (false, options.udp_counters_64bit, "--udp-counters-64bit"),
+        (false, options.dont_fragment, "--dont-fragment"),
+        (true, options.mss.is_some(), "-M, --set-mss"),
+        (true, options.no_delay, "-N, --no-delay"),
+        (true, options.congestion.is_some(), "-C, --congestion"),
+    ];
+    let mut foreign = found
+        .iter()
+        .filter(|(of_tcp, is_there, _)| *is_there && *of_tcp == is_udp);
+    match foreign.next() {
+        None => Ok(()),
+        Some((of_tcp, _, option)) => {
+            let of = if *of_tcp { "TCP" } else { "UDP (`-u`)" };
+            let words = format!("option `{option}` is for {of}");
+            Err(Refused::new(
+                words,
+                "leave it out: it would do nothing in this test",
+            ))
+        }
+    }
 }

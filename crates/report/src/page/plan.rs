@@ -333,7 +333,10 @@ mod tests {
         };
         let bound = sent(written, Some(Bytes(5_000_000_000))).unwrap();
         assert!(!bound.contains("not bounded"), "{bound}");
-        assert!(bound.ends_with("no more than 5.00 GB in all (`--max-bytes`)"), "{bound}");
+        assert!(
+            bound.ends_with("no more than 5.00 GB in all (`--max-bytes`)"),
+            "{bound}"
+        );
     }
 
     #[test]

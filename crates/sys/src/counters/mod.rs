@@ -6,6 +6,7 @@
 //! `accounting/psi.rst`, `admin-guide/cgroup-v1/` and `admin-guide/cgroup-v2.rst`.
 
 pub mod cgroup;
+pub mod network;
 pub mod process;
 
 pub use cgroup::Cgroups;

@@ -157,6 +157,12 @@ impl<T: Send + 'static> Team<T> {
         counts.map(|count| count.0.load(Ordering::Acquire)).sum()
     }
 
+    /// What each member beside the caller has done since it was started, in their order.
+    pub fn each(&self) -> impl Iterator<Item = u64> {
+        let counts = self.shared.done.iter().skip(1);
+        counts.map(|count| count.0.load(Ordering::Acquire))
+    }
+
     /// How many members there are beside the caller.
     pub fn len(&self) -> usize {
         self.threads.len()
@@ -230,11 +236,12 @@ mod tests {
         let me = team.me();
         team.next_part();
         me.add(5);
-        while team.done() < 5 + 3 {
+        while team.each().any(|done| done == 0) {
             std::thread::yield_now();
         }
         team.next_part();
         assert_eq!((me.part(), me.done(), team.anybody_ended()), (2, 5, false));
+        assert!(team.each().sum::<u64>() <= team.done() - 5);
         let indexes: Vec<usize> = team.end().into_iter().map(|(index, _)| index).collect();
         assert_eq!(indexes, [1, 2, 3]);
     }

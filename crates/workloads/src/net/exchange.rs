@@ -10,9 +10,12 @@ use model::spec::{
     Amount, Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Time,
 };
 use model::units::Unit;
+use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
+use sys::clock::wall;
+use sys::until::Until;
 
 /// Bytes of a message, as tests of round trips have it.
 pub(super) const MESSAGE_SIZE: ParamDef = ParamDef {
@@ -96,7 +99,31 @@ pub(crate) struct Asker {
     answer: Vec<u8>,
     done: u64,
     missed: Missed,
+    /// Messages that asked for times and got none.
+    stamps: u64,
 }
+
+/// When a message was where, in nanoseconds of the clocks of the day of either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamped {
+    /// Here.
+    pub(crate) sent: u64,
+    /// There.
+    pub(crate) received: u64,
+    /// There.
+    pub(crate) answered: u64,
+    /// Here.
+    pub(crate) came: u64,
+}
+
+/// A message that asks for times is so much longer: by its number.
+const NUMBER_BYTES: usize = 8;
+
+/// And its answer once more, by two instants.
+const STAMP_BYTES: usize = 16;
+
+/// So many without times, and the other side gives none.
+const UNANSWERED_MAX: u64 = 3;
 
 /// Answers that did not come in time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,6 +153,7 @@ impl Asker {
             message,
             done: 0,
             missed: Missed::default(),
+            stamps: 0,
         })
     }
 
@@ -152,7 +180,7 @@ impl Asker {
 
     /// Whether the other side may have answered so many: each message once, and those that were lost at most twice.
     pub(crate) fn fits(&self, answered: u64) -> bool {
-        (self.done..=self.done + self.missed.all).contains(&answered)
+        (self.done..=self.done + self.missed.all + self.stamps).contains(&answered)
     }
 
     /// Whether messages can be lost.
@@ -163,6 +191,55 @@ impl Asker {
     /// Datagrams so far that were not answered in time.
     pub(crate) const fn lost(&self) -> u64 {
         self.missed.all
+    }
+
+    /// Messages that come back with the other side's times: so many at most, for so long at most. Nothing where it gives
+    /// none. They are no exchanges.
+    pub(crate) fn stamped(&mut self, count: usize, within: Duration) -> io::Result<Vec<Stamped>> {
+        let Link::Udp(socket) = &self.link else {
+            return Ok(Vec::new());
+        };
+        let asked = self.message.len() + NUMBER_BYTES;
+        let (mut message, mut answer) = (vec![0; asked], vec![0; asked + STAMP_BYTES]);
+        let (mut all, mut unanswered) = (Vec::new(), 0);
+        let until = Until::after(within);
+        for number in 0..count as u64 {
+            if until.left().is_none() || (all.is_empty() && unanswered >= UNANSWERED_MAX) {
+                break;
+            }
+            message[asked - NUMBER_BYTES..].copy_from_slice(&number.to_le_bytes());
+            let sent = wall();
+            again(|| socket.send(&message))?;
+            // Others are late, or of a side that knows of no times.
+            let came = loop {
+                match again(|| socket.recv(&mut answer)) {
+                    Ok(got) if got == answer.len() && answer.starts_with(&message) => {
+                        break Some(wall());
+                    }
+                    Ok(_) if until.left().is_some() => {}
+                    Ok(_) => break None,
+                    Err(error) if is_time_out(&error) => break None,
+                    Err(error) => return Err(error),
+                }
+            };
+            let Some(came) = came else {
+                unanswered += 1;
+                continue;
+            };
+            let instant = |at: usize| {
+                let bytes = answer[asked + at..].first_chunk();
+                u64::from_le_bytes(bytes.copied().unwrap_or_default())
+            };
+            all.push(Stamped {
+                sent,
+                received: instant(0),
+                answered: instant(8),
+                came,
+            });
+        }
+        // One that knows of no times took them for messages.
+        self.stamps += unanswered;
+        Ok(all)
     }
 
     /// Tells the other side that nothing more comes. A datagram that says so may be lost.
@@ -225,8 +302,16 @@ fn answered(
 /// The side that answers: each message of so many bytes, until the other side ends or it is `stopped`, at which it
 /// looks behind each answer, and where nothing came for a while: datagrams may be lost at the end too. A stream has the
 /// time-out that its owner gave it. Returns how many it has answered.
-pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> io::Result<u64> {
-    let mut message = vec![0; bytes.max(1)];
+///
+/// Datagrams that ask for times get them where their count is wanted in `stamps`; they are no messages.
+pub(crate) fn answer(
+    link: &Link,
+    bytes: usize,
+    stamps: Option<&Cell<u64>>,
+    stopped: impl Fn() -> bool,
+) -> io::Result<u64> {
+    let bytes = bytes.max(1);
+    let mut message = vec![0; bytes];
     let mut answered = 0;
     match link {
         Link::Tcp(stream) => {
@@ -242,12 +327,18 @@ pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> i
         }
         Link::Udp(socket) => {
             socket.set_read_timeout(Some(PATIENCE / TRIES))?;
+            message.resize(bytes + NUMBER_BYTES + STAMP_BYTES, 0);
             loop {
                 match again(|| socket.recv(&mut message)) {
                     Ok(0) => break,
                     Ok(got) => {
-                        again(|| socket.send(&message[..got]))?;
-                        answered += 1;
+                        if let Some(stamps) = stamps.filter(|_| got == bytes + NUMBER_BYTES) {
+                            stamp(socket, &mut message)?;
+                            stamps.set(stamps.get() + 1);
+                        } else {
+                            again(|| socket.send(&message[..got.min(bytes)]))?;
+                            answered += 1;
+                        }
                         if stopped() {
                             break;
                         }
@@ -260,6 +351,16 @@ pub(crate) fn answer(link: &Link, bytes: usize, stopped: impl Fn() -> bool) -> i
         }
     }
     Ok(answered)
+}
+
+/// Sends a message back with the instants at which it came and goes.
+fn stamp(socket: &UdpSocket, message: &mut [u8]) -> io::Result<()> {
+    let received = wall().to_le_bytes();
+    let begin = message.len() - STAMP_BYTES;
+    let (came, goes) = message[begin..].split_at_mut(received.len());
+    came.copy_from_slice(&received);
+    goes.copy_from_slice(&wall().to_le_bytes());
+    again(|| socket.send(message)).map(drop)
 }
 
 /// Reads a whole message. False where the stream has ended before it, or waiting for it.
@@ -332,16 +433,46 @@ mod tests {
     fn each_message_is_answered_and_both_sides_count_alike() {
         for bytes in [1, 2, 8, 9, 16_384] {
             let [client, server] = streams();
-            let serve = move || answer(&Link::Tcp(server), bytes, || false).unwrap();
+            let serve = move || answer(&Link::Tcp(server), bytes, None, || false).unwrap();
             let (asker, done, answered) = asked((Link::Tcp(client), PATIENCE), bytes, 300, serve);
             done.unwrap();
             assert_eq!((asker.done(), asker.lost(), answered), (300, 0, 300));
 
             let [client, server] = sockets();
-            let serve = move || answer(&Link::Udp(server), bytes, || false).unwrap();
+            let serve = move || answer(&Link::Udp(server), bytes, None, || false).unwrap();
             let (asker, done, answered) = asked((Link::Udp(client), PATIENCE), bytes, 300, serve);
             done.unwrap();
             assert_eq!((asker.done(), asker.lost(), answered), (300, 0, 300));
+        }
+    }
+
+    #[test]
+    fn messages_come_back_with_times_where_the_other_side_gives_them() {
+        for (bytes, gives) in [(1, true), (29, true), (16_384, true), (5, false)] {
+            let [client, server] = sockets();
+            let serve = move || {
+                let stamps = Cell::new(0);
+                let wanted = gives.then_some(&stamps);
+                let answered = answer(&Link::Udp(server), bytes, wanted, || false).unwrap();
+                (answered, stamps.get())
+            };
+            let mut asker = Asker::new(Link::Udp(client), bytes, PATIENCE).unwrap();
+            let (all, (answered, stamps)) = std::thread::scope(|scope| {
+                let other = scope.spawn(serve);
+                asker.exchange().unwrap();
+                let all = asker.stamped(50, PATIENCE).unwrap();
+                asker.end().unwrap();
+                (all, other.join().unwrap())
+            });
+            let count = if gives { 50 } else { 0 };
+            assert_eq!((all.len() as u64, stamps), (count, count));
+            assert!(asker.fits(answered), "{answered}");
+            let is_ordered =
+                |one: &Stamped| one.sent <= one.received && one.received <= one.answered;
+            assert!(
+                all.iter()
+                    .all(|one| is_ordered(one) && one.answered <= one.came)
+            );
         }
     }
 
@@ -429,6 +560,6 @@ mod tests {
     #[test]
     fn who_answers_datagrams_ends_when_it_is_stopped_though_nobody_says_so() {
         let [_client, server] = sockets();
-        assert_eq!(answer(&Link::Udp(server), 1, || true).unwrap(), 0);
+        assert_eq!(answer(&Link::Udp(server), 1, None, || true).unwrap(), 0);
     }
 }

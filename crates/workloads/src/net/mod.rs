@@ -7,6 +7,7 @@ mod ended;
 mod exchange;
 mod figures;
 pub mod iperf3;
+mod kernel;
 mod local;
 pub mod own;
 pub mod peer;

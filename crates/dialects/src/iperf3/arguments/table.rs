@@ -181,6 +181,10 @@ pub const OPTIONS: &[OptionDef] = &[
             Ok(())
         },
     ),
+    taken(("udp", Some('u')), None, "by UDP", |draft, _| {
+        draft.options.udp = true;
+        Ok(())
+    }),
     taken(("bidir", None), None, "both send", |draft, _| {
         direction(draft, Direction::Both);
         Ok(())
@@ -188,7 +192,7 @@ pub const OPTIONS: &[OptionDef] = &[
     taken(
         ("length", Some('l')),
         Some("N[KMG]"),
-        "bytes of a block, which one call sends (128K)",
+        "bytes of a block, which one call sends (128K; by UDP a segment of TCP)",
         |draft, text| {
             let bytes = some(text)?;
             if bytes > LENGTH_MAX {
@@ -196,7 +200,7 @@ pub const OPTIONS: &[OptionDef] = &[
                     "block size too large (maximum = {LENGTH_MAX} bytes)"
                 ));
             }
-            draft.options.length = Bytes(bytes);
+            draft.options.length = Some(Bytes(bytes));
             Ok(())
         },
     ),
@@ -204,7 +208,7 @@ pub const OPTIONS: &[OptionDef] = &[
         ("bitrate", Some('b')),
         Some("N[KMG][/N]"),
         "bits per second of each stream, with powers of 1000; behind / \
-        blocks that go at once (0: as fast as it goes)",
+        blocks that go at once (0: as fast as it goes; by UDP 1M)",
         rate,
     ),
     OptionDef {
@@ -349,6 +353,24 @@ pub const OPTIONS: &[OptionDef] = &[
         },
     ),
     taken(
+        ("udp-counters-64bit", None),
+        None,
+        "number datagrams in 64 bits and not in 32",
+        |draft, _| {
+            draft.options.udp_counters_64bit = true;
+            Ok(())
+        },
+    ),
+    taken(
+        ("dont-fragment", None),
+        None,
+        "send datagrams whole or not at all",
+        |draft, _| {
+            draft.options.dont_fragment = true;
+            Ok(())
+        },
+    ),
+    taken(
         ("get-server-output", None),
         None,
         "the server's own report behind ours",
@@ -376,11 +398,6 @@ pub const OPTIONS: &[OptionDef] = &[
         draft.asks = Some(Request::Help);
         Ok(())
     }),
-    refused(
-        ("udp", Some('u')),
-        None,
-        "`kurabe iperf3` has TCP alone so far",
-    ),
     refused(("server", Some('s')), None, SERVER),
     refused(("daemon", Some('D')), None, SERVER),
     refused(("one-off", Some('1')), None, SERVER),
@@ -468,16 +485,6 @@ pub const OPTIONS: &[OptionDef] = &[
         ("repeating-payload", None),
         None,
         "leave it out: what is sent is random",
-    ),
-    refused(
-        ("udp-counters-64bit", None),
-        None,
-        "`kurabe iperf3` has TCP alone so far",
-    ),
-    refused(
-        ("dont-fragment", None),
-        None,
-        "`kurabe iperf3` has TCP alone so far",
     ),
 ];
 

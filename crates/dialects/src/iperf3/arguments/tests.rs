@@ -51,7 +51,9 @@ fn every_option_that_is_taken_changes_what_is_asked_for() {
             Some("kmgtKMGT") => "=M".to_owned(),
             Some(_) => "=7".to_owned(),
         };
-        let line = format!("-c h --{}{value}", def.long);
+        let of_udp = ["udp-counters-64bit", "dont-fragment"].contains(&def.long);
+        let protocol = if of_udp { " -u" } else { "" };
+        let line = format!("-c h --{}{value}{protocol}", def.long);
         match read(&line) {
             Ok(Request::Test(options)) => {
                 let is_same = *options == plain;
@@ -70,7 +72,7 @@ fn values_have_iperf3_s_units() {
     assert_eq!(all.until, Until::Bytes(Bytes(204_800)));
     assert_eq!(
         (all.length, all.window),
-        (Bytes(8192), Some(Bytes(1 << 20)))
+        (Some(Bytes(8192)), Some(Bytes(1 << 20)))
     );
     assert_eq!((all.bits_per_s, all.burst), (1_500_000, 10));
     assert_eq!(all.interval, Some(Nanos::from_millis(500)));
@@ -101,12 +103,38 @@ fn every_option_that_is_not_taken_is_refused_by_its_names_with_what_helps() {
             .unwrap()
             .contains("`kurabe net serve --iperf3-open`")
     );
-    assert!(
-        read("-u -c h")
-            .unwrap_err()
-            .hint
-            .unwrap()
-            .contains("TCP alone")
+}
+
+#[test]
+fn a_test_by_udp_has_a_rate_and_sizes_of_its_own() {
+    let plain = options("-u -c h");
+    assert!(plain.udp && plain.length.is_none());
+    assert_eq!(plain.bits_per_s, 1_048_576);
+    assert_eq!(options("-u -c h -b 0").bits_per_s, 0);
+    let all = options("-b 2M -l 1400 -u -c h --udp-counters-64bit --dont-fragment");
+    assert_eq!((all.bits_per_s, all.length), (2_000_000, Some(Bytes(1400))));
+    assert!(all.udp_counters_64bit && all.dont_fragment);
+    for line in ["-l 15", "-l 65508", "-l 1M"] {
+        let why = read(&format!("-u -c h {line}")).unwrap_err();
+        let expected = "block size invalid (minimum = 16 bytes, maximum = 65507 bytes)";
+        assert_eq!(why.words, expected, "{line}");
+    }
+    let foreign = |line: &str, option: &str, of: &str| {
+        let why = read(line).unwrap_err();
+        assert_eq!(
+            why.words,
+            format!("option `{option}` is for {of}"),
+            "{line}"
+        );
+    };
+    foreign("-u -c h -M 1000", "-M, --set-mss", "TCP");
+    foreign("-u -c h -N", "-N, --no-delay", "TCP");
+    foreign("-c h -C cubic -u", "-C, --congestion", "TCP");
+    foreign("-c h --dont-fragment", "--dont-fragment", "UDP (`-u`)");
+    foreign(
+        "-c h --udp-counters-64bit",
+        "--udp-counters-64bit",
+        "UDP (`-u`)",
     );
 }
 

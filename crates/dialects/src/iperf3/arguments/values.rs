@@ -42,6 +42,7 @@ pub(super) fn rate(draft: &mut Draft, text: &str) -> Result<(), String> {
         None => (text, None),
     };
     let bits = amount(rate, 1000);
+    draft.has_rate = true;
     draft.options.bits_per_s =
         bits.ok_or_else(|| format!("`{rate}` is no rate in bits per second such as 800K or 2.5G"))?;
     if let Some(burst) = burst {

@@ -1,11 +1,13 @@
 //! The document of `--json`, with the keys and units of iperf3 3.12.
 
+mod end;
+
 use super::super::arguments::{Direction, Options, Until};
-use super::text::congestions;
-use super::{Host, bits_per_s, by_direction, retransmits, socket, sum};
+use super::{Host, bits_per_s, datagrams, lost_percent, socket};
 use crate::printable;
+use end::End;
 use model::flows::{
-    Begun, Carried, Counted, Cpu, Ended, Greeted, Interval, Kernel, Moved, RemoteReport,
+    Begun, Counted, Datagrams, Ended, Greeted, Interval, Kernel, Moved, RemoteReport,
 };
 use model::units::{Bytes, Nanos};
 use serde::Serialize;
@@ -89,12 +91,14 @@ impl Document<'_> {
             tcp_mss: options.mss.filter(|_| greeted.is_some()),
             tcp_mss_default: greeted
                 .map(|greeted| greeted.mss)
-                .filter(|_| options.mss.is_none()),
+                .filter(|_| options.mss.is_none() && !options.udp),
             target_bitrate: greeted.map(|_| options.bits_per_s),
             sock_bufsize: buffers.map(|_| options.window.map_or(0, |window| window.0)),
             sndbuf_actual: buffers.map(|[sndbuf, _]| sndbuf.0),
             rcvbuf_actual: buffers.map(|[_, rcvbuf]| rcvbuf.0),
-            test_start: buffers.map(|_| TestStart::of(options)),
+            test_start: greeted
+                .zip(buffers)
+                .map(|(greeted, _)| TestStart::of(options, greeted.block)),
         }
     }
 }
@@ -203,16 +207,16 @@ struct TestStart {
 }
 
 impl TestStart {
-    fn of(options: &Options) -> Self {
+    fn of(options: &Options, block: Bytes) -> Self {
         let (duration, bytes, blocks) = match options.until {
             Until::Seconds(seconds) => (seconds, 0, 0),
             Until::Bytes(bytes) => (0, bytes.0, 0),
             Until::Blocks(blocks) => (0, 0, blocks),
         };
         Self {
-            protocol: "TCP",
+            protocol: if options.udp { "UDP" } else { "TCP" },
             num_streams: options.parallel,
-            blksize: options.length.0,
+            blksize: block.0,
             omit: options.omit,
             duration,
             bytes,
@@ -262,8 +266,47 @@ struct PartOfStream {
     span: Span,
     #[serde(flatten)]
     kernel: Option<KernelOfPart>,
+    #[serde(flatten)]
+    datagrams: Option<DatagramsOfPart>,
     omitted: bool,
     sender: bool,
+}
+
+/// Datagrams: of a sender those that it sent alone.
+#[derive(Serialize)]
+struct DatagramsOfPart {
+    #[serde(flatten)]
+    came: Option<Came>,
+    packets: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_percent: Option<Real>,
+}
+
+/// What a receiver knows beside their count.
+#[derive(Serialize)]
+struct Came {
+    jitter_ms: Real,
+    lost_packets: u64,
+}
+
+impl Came {
+    fn of(datagrams: Datagrams) -> Self {
+        Self {
+            jitter_ms: Real(datagrams.jitter.as_secs_f64() * 1e3),
+            lost_packets: datagrams.lost,
+        }
+    }
+}
+
+impl DatagramsOfPart {
+    fn of(datagrams: Datagrams, sends: bool) -> Self {
+        let receives = Some(datagrams).filter(|_| !sends);
+        Self {
+            came: receives.map(Came::of),
+            packets: datagrams.packets,
+            lost_percent: receives.map(|own| Real(lost_percent(own))),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -296,6 +339,8 @@ struct PartSum {
     span: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
     retransmits: Option<u64>,
+    #[serde(flatten)]
+    datagrams: Option<DatagramsOfPart>,
     omitted: bool,
     sender: bool,
 }
@@ -310,6 +355,9 @@ impl Part {
             socket: socket(place),
             span: Span::of(interval.start, counted(moved.bytes)),
             kernel: moved.kernel.filter(|_| moved.sends).map(KernelOfPart::of),
+            datagrams: moved
+                .datagrams
+                .map(|own| DatagramsOfPart::of(own, moved.sends)),
             omitted: interval.is_omitted,
             sender: moved.sends,
         };
@@ -327,6 +375,8 @@ impl Part {
             (!all.is_empty()).then(|| PartSum {
                 span: Span::of(interval.start, counted(bytes)),
                 retransmits: again.filter(|_| sends),
+                datagrams: datagrams(all.iter().map(|moved| moved.datagrams))
+                    .map(|own| DatagramsOfPart::of(own, sends)),
                 omitted: interval.is_omitted,
                 sender: sends,
             })
@@ -335,6 +385,7 @@ impl Part {
         let empty = || PartSum {
             span: Span::of(interval.start, counted(Bytes(0))),
             retransmits: None,
+            datagrams: None,
             omitted: interval.is_omitted,
             sender: false,
         };
@@ -347,159 +398,6 @@ impl Part {
             streams: interval.moved.iter().enumerate().map(stream).collect(),
             sum,
             sum_bidir_reverse: reverse,
-        }
-    }
-}
-
-/// The end; empty where it did not come so far.
-#[derive(Default, Serialize)]
-struct End<'a> {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    streams: Vec<Stream>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sum_sent: Option<Sum>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sum_received: Option<Sum>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sum_sent_bidir_reverse: Option<Sum>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sum_received_bidir_reverse: Option<Sum>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu_utilization_percent: Option<Used>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sender_tcp_congestion: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    receiver_tcp_congestion: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Stream {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sender: Option<Sending>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    receiver: Option<Receiving>,
-}
-
-#[derive(Serialize)]
-struct Sending {
-    socket: usize,
-    #[serde(flatten)]
-    span: Span,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retransmits: Option<u64>,
-    #[serde(flatten)]
-    peaks: Option<PeaksOfSender>,
-    sender: bool,
-}
-
-#[derive(Serialize)]
-struct PeaksOfSender {
-    max_snd_cwnd: u64,
-    max_snd_wnd: u64,
-    max_rtt: u64,
-    min_rtt: u64,
-    mean_rtt: u64,
-}
-
-#[derive(Serialize)]
-struct Receiving {
-    socket: usize,
-    #[serde(flatten)]
-    span: Span,
-    sender: bool,
-}
-
-#[derive(Serialize)]
-struct Sum {
-    #[serde(flatten)]
-    span: Span,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retransmits: Option<u64>,
-    sender: bool,
-}
-
-#[derive(Serialize)]
-struct Used {
-    host_total: Real,
-    host_user: Real,
-    host_system: Real,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    remote_total: Option<Real>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    remote_user: Option<Real>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    remote_system: Option<Real>,
-}
-
-impl Used {
-    fn of(here: Cpu, there: Cpu) -> Option<Self> {
-        Some(Self {
-            host_total: Real(here.total_percent?),
-            host_user: Real(here.user_percent?),
-            host_system: Real(here.system_percent?),
-            remote_total: there.total_percent.map(Real),
-            remote_user: there.user_percent.map(Real),
-            remote_system: there.system_percent.map(Real),
-        })
-    }
-}
-
-impl Stream {
-    fn of((place, flow): (usize, &Carried)) -> Self {
-        let (socket, sender) = (socket(place), flow.sends);
-        let span = |counted| Span::of(Nanos::ZERO, counted);
-        let peaks = flow.peaks.map(|peaks| PeaksOfSender {
-            max_snd_cwnd: peaks.snd_cwnd.0,
-            max_snd_wnd: peaks.snd_wnd.0,
-            max_rtt: micros(peaks.rtt_max),
-            min_rtt: micros(peaks.rtt_min),
-            mean_rtt: micros(peaks.rtt_mean),
-        });
-        Self {
-            sender: flow.sent.map(|sent| Sending {
-                socket,
-                span: span(sent),
-                retransmits: flow.retransmits,
-                peaks,
-                sender,
-            }),
-            receiver: flow.received.map(|received| Receiving {
-                socket,
-                span: span(received),
-                sender,
-            }),
-        }
-    }
-}
-
-impl<'a> End<'a> {
-    fn of(ended: &'a Ended) -> Self {
-        let mut sums = by_direction(&ended.flows).map(|(sender, flows)| {
-            let flows: Vec<&Carried> = flows.into_iter().map(|(_, flow)| flow).collect();
-            let of = |counted: Option<Counted>, retransmits| {
-                Some(Sum {
-                    span: Span::of(Nanos::ZERO, counted?),
-                    retransmits,
-                    sender,
-                })
-            };
-            let sent = of(sum(&flows, |flow| flow.sent), retransmits(&flows));
-            let received = of(sum(&flows, |flow| flow.received), None);
-            (sender, sent, received)
-        });
-        let (sends, sum_sent, sum_received) = sums.next().unwrap_or((true, None, None));
-        let (_, sum_sent_bidir_reverse, sum_received_bidir_reverse) =
-            sums.next().unwrap_or((false, None, None));
-        let [sender_tcp_congestion, receiver_tcp_congestion] = congestions(ended, sends);
-        Self {
-            streams: ended.flows.iter().enumerate().map(Stream::of).collect(),
-            sum_sent,
-            sum_received,
-            sum_sent_bidir_reverse,
-            sum_received_bidir_reverse,
-            cpu_utilization_percent: Used::of(ended.cpu, ended.remote_cpu),
-            sender_tcp_congestion,
-            receiver_tcp_congestion,
         }
     }
 }

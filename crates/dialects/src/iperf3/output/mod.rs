@@ -1,4 +1,4 @@
-//! What iperf3 3.12 prints of a test of TCP: its lines, and its JSON.
+//! What iperf3 3.12 prints of a test: its lines, and its JSON.
 
 pub mod json;
 mod scale;
@@ -6,7 +6,7 @@ mod scale;
 mod tests;
 pub mod text;
 
-use model::flows::{Carried, Counted};
+use model::flows::{Carried, Counted, Datagrams};
 use model::units::Nanos;
 
 /// Who prints, and where.
@@ -48,6 +48,34 @@ fn sum(flows: &[&Carried], of: impl Fn(&Carried) -> Option<Counted>) -> Option<C
         bytes: model::units::Bytes(sum.bytes.0.saturating_add(one.bytes.0)),
         span: Nanos(sum.span.0.max(one.span.0)),
     }))
+}
+
+/// Datagrams of all flows, as one end has them: their jitter is the mean. `None` where one of them is not known.
+fn datagrams(all: impl Iterator<Item = Option<Datagrams>>) -> Option<Datagrams> {
+    let all: Vec<Datagrams> = all.collect::<Option<_>>()?;
+    let flows = u64::try_from(all.len()).unwrap_or(u64::MAX);
+    let sum = |of: fn(&Datagrams) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
+    (flows > 0).then(|| Datagrams {
+        packets: sum(|one| one.packets),
+        lost: sum(|one| one.lost),
+        out_of_order: sum(|one| one.out_of_order),
+        jitter: Nanos(sum(|one| one.jitter.0) / flows),
+    })
+}
+
+/// As the sender has them: it knows of no loss.
+fn sent(flow: &Carried) -> Option<Datagrams> {
+    let packets = flow.sent_packets?;
+    Some(Datagrams {
+        packets,
+        ..Datagrams::default()
+    })
+}
+
+/// What was lost, in per cent.
+fn lost_percent(datagrams: Datagrams) -> f64 {
+    let all = model::num::approx(datagrams.packets.max(1));
+    100.0 * model::num::approx(datagrams.lost) / all
 }
 
 /// Segments of all flows that were sent again, where each is known.

@@ -34,6 +34,23 @@ fn adapted(value: f64, base: f64, unit: &str) -> String {
     format!("{} {}{unit}", places(value), PREFIXES[power])
 }
 
+/// A share in two significant digits at most, as `%.2g` of printf(3) writes it.
+pub(super) fn two_places(value: f64) -> String {
+    let exact = format!("{value:.1e}");
+    let (digits, power) = exact.split_once('e').unwrap_or((&exact, "0"));
+    let power: i32 = power.parse().unwrap_or(0);
+    let short = |text: &str| match text.split_once('.') {
+        Some(_) => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => text.to_owned(),
+    };
+    if (-4..=1).contains(&power) {
+        let places = usize::try_from(1 - power).unwrap_or(0);
+        return short(&format!("{value:.places$}"));
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", short(digits), power.abs())
+}
+
 /// In four places at least.
 fn places(value: f64) -> String {
     if value < 9.995 {
@@ -48,6 +65,27 @@ fn places(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_look_as_printf_writes_them() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (5.0, "5"),
+            (3.571, "3.6"),
+            (5.96, "6"),
+            (9.96, "10"),
+            (50.06, "50"),
+            (99.4, "99"),
+            (99.6, "1e+02"),
+            (100.0, "1e+02"),
+            (0.05, "0.05"),
+            (0.0123, "0.012"),
+            (0.000_123, "0.00012"),
+            (0.000_056_1, "5.6e-05"),
+        ] {
+            assert_eq!(two_places(value), expected);
+        }
+    }
 
     #[test]
     fn numbers_look_as_iperf3_3_12_printed_them() {

@@ -6,7 +6,7 @@ use super::text;
 use super::*;
 use crate::iperf3::arguments::Options;
 use model::flows::{
-    Begun, Cpu, Ended, Flow, Greeted, Interval, Kernel, Moved, Peaks, RemoteReport,
+    Begun, Cpu, Datagrams, Ended, Flow, Greeted, Interval, Kernel, Moved, Peaks, RemoteReport,
 };
 use model::units::Bytes;
 use serde_json::Value;
@@ -53,6 +53,7 @@ fn interval(sends: &[bool], start_s: u64, is_omitted: bool) -> Interval {
             rttvar: Nanos(13_000),
             pmtu: Bytes(65_535),
         }),
+        datagrams: None,
     };
     Interval {
         start: Nanos::from_secs(start_s),
@@ -81,6 +82,8 @@ fn ended(sends: &[bool]) -> Ended {
             rtt_min: Nanos(70_000),
             rtt_mean: Nanos(80_000),
         }),
+        sent_packets: None,
+        datagrams: None,
     };
     let cpu = Cpu {
         total_percent: Some(3.5),
@@ -98,18 +101,51 @@ fn ended(sends: &[bool]) -> Ended {
     }
 }
 
-fn lines(line: &str, sends: &[bool]) -> String {
-    let (options, ended) = (options(line), ended(sends));
-    let greeted = Greeted {
+fn met(options: &Options) -> Greeted {
+    Greeted {
         cookie: "abc".to_owned(),
         mss: 32_768,
+        block: options.length.unwrap_or(Bytes(131_072)),
+    }
+}
+
+/// The same by UDP: 488 datagrams an interval, of which a receiver lacks 3, and 5 came late.
+fn by_udp(interval: &mut Interval, ended: &mut Ended) {
+    let datagrams = |sends: bool, packets| Datagrams {
+        packets,
+        lost: if sends { 0 } else { 3 },
+        out_of_order: if sends { 0 } else { 5 },
+        jitter: Nanos(if sends { 0 } else { 29_000 }),
     };
+    for moved in &mut interval.moved {
+        moved.kernel = None;
+        moved.datagrams = Some(datagrams(moved.sends, 488));
+    }
+    for flow in &mut ended.flows {
+        (flow.retransmits, flow.peaks) = (None, None);
+        flow.sent_packets = Some(976);
+        flow.datagrams = Some(Datagrams {
+            out_of_order: if flow.sends { 0 } else { 10 },
+            ..datagrams(false, 970)
+        });
+    }
+}
+
+fn lines(line: &str, sends: &[bool]) -> String {
+    let (options, mut ended) = (options(line), ended(sends));
+    let [mut first, mut second] =
+        [(0, options.omit > 0), (9, false)].map(|(start, omits)| interval(sends, start, omits));
+    if options.udp {
+        by_udp(&mut first, &mut ended);
+        by_udp(&mut second, &mut ended);
+    }
+    let greeted = met(&options);
     [
         text::opening(&options, &host()),
         text::greeted(&options, &host(), &greeted),
-        text::begun(&options, &begun(sends)),
-        text::interval(&options, &interval(sends, 0, options.omit > 0), true),
-        text::interval(&options, &interval(sends, 9, false), false),
+        text::begun(&options, &greeted, &begun(sends)),
+        text::interval(&options, &first, true),
+        text::interval(&options, &second, false),
         text::summary(&options, &ended),
         text::closing(&options, &ended),
     ]
@@ -192,6 +228,93 @@ fn lines_of_both_ways_have_roles_and_a_title_stands_before_each() {
     }
 }
 
+/// The same of UDP.
+#[test]
+fn lines_of_datagrams_have_iperf3_s_columns() {
+    assert_eq!(
+        lines("-u -c h -O 1 -l 1024", &[true]),
+        "Connecting to host h, port 5201\n\
+         [  5] local 192.0.2.1 port 40000 connected to 192.0.2.2 port 5201\n\
+         [ ID] Interval           Transfer     Bitrate         Total Datagrams\n\
+         [  5]   0.00-1.00   sec   488 KBytes  4.00 Mbits/sec  488  (omitted)\n\
+         [  5]   9.00-10.00  sec   488 KBytes  4.00 Mbits/sec  488  \n\
+         - - - - - - - - - - - - - - - - - - - - - - - - -\n\
+         [ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n\
+         [  5]   0.00-2.00   sec   976 KBytes  4.00 Mbits/sec  0.000 ms  0/976 (0%)  sender\n\
+         [  5]   0.00-2.10   sec   976 KBytes  3.81 Mbits/sec  0.029 ms  3/970 (0.31%)  receiver\n\
+         \n\
+         iperf Done.\n"
+    );
+    assert_eq!(
+        lines("-u -c h --bidir -l 1024 -P 1", &[true, false]),
+        "Connecting to host h, port 5201\n\
+         [  5] local 192.0.2.1 port 40000 connected to 192.0.2.2 port 5201\n\
+         [  7] local 192.0.2.1 port 40001 connected to 192.0.2.2 port 5201\n\
+         [ ID][Role] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n\
+         [  5][TX-C]   0.00-1.00   sec   488 KBytes  4.00 Mbits/sec            488  \n\
+         [  7][RX-C]   0.00-1.00   sec   488 KBytes  4.00 Mbits/sec  0.029 ms  3/488 (0.61%)  \n\
+         [  5][TX-C]   9.00-10.00  sec   488 KBytes  4.00 Mbits/sec            488  \n\
+         [  7][RX-C]   9.00-10.00  sec   488 KBytes  4.00 Mbits/sec  0.029 ms  3/488 (0.61%)  \n\
+         - - - - - - - - - - - - - - - - - - - - - - - - -\n\
+         [ ID][Role] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n\
+         [  5][TX-C]   0.00-2.00   sec   976 KBytes  4.00 Mbits/sec  0.000 ms  0/976 (0%)  sender\n\
+         [  5][TX-C]   0.00-2.10   sec   976 KBytes  3.81 Mbits/sec  0.029 ms  3/970 (0.31%)  receiver\n\
+         [  7][RX-C]   0.00-2.00   sec   976 KBytes  4.00 Mbits/sec  0.000 ms  0/976 (0%)  sender\n\
+         [SUM][RX-C]  0.0- 2.1 sec  10 datagrams received out-of-order\n\
+         [  7][RX-C]   0.00-2.10   sec   976 KBytes  3.81 Mbits/sec  0.029 ms  3/970 (0.31%)  receiver\n\
+         \n\
+         iperf Done.\n"
+    );
+    let both = lines("-u -c h -R -P 2 -V", &[false, false]);
+    for line in [
+        "Setting UDP block size to 131072\nTime: ",
+        "      Target Bitrate: 1048576\n[  5] local",
+        "Starting Test: protocol: UDP, 2 streams, 131072 byte blocks, omitting 0",
+        "[SUM]   0.00-1.00   sec   976 KBytes  8.00 Mbits/sec  0.029 ms  6/976 (0.61%)  \n",
+        "[SUM]   0.00-2.10   sec  1.91 MBytes  7.61 Mbits/sec  0.029 ms  6/1940 (0.31%)  receiver\n",
+    ] {
+        assert!(both.contains(line), "{line}{both}");
+    }
+    assert_eq!(both.matches("out-of-order").count(), 2, "{both}");
+    assert!(!both.contains("TCP MSS"), "{both}");
+    let long = options("-u -c h -l 40000");
+    let warning = text::warning(&long, &met(&long)).unwrap();
+    assert!(warning.starts_with("warning: UDP block size 40000 exceeds TCP MSS 32768, "));
+    let fits = options("-u -c h -l 1000");
+    assert_eq!(text::warning(&fits, &met(&fits)), None);
+}
+
+#[test]
+fn documents_of_datagrams_tell_what_was_sent_by_what_was_lost_of_it() {
+    let options = options("-u -c h --bidir -l 1024");
+    let document = document(&options, &[true, false], Some(ended(&[true, false])));
+    for (pointer, expected) in [
+        ("/start/test_start/protocol", "\"UDP\""),
+        ("/start/test_start/blksize", "1024"),
+        ("/start/target_bitrate", "1048576"),
+        ("/intervals/0/sum/packets", "488"),
+        ("/intervals/0/sum_bidir_reverse/lost_packets", "3"),
+        ("/end/streams/0/udp/end", "2"),
+        ("/end/streams/0/udp/packets", "976"),
+        ("/end/streams/0/udp/out_of_order", "0"),
+        ("/end/streams/1/udp/out_of_order", "10"),
+        ("/end/sum/end", "2.1"),
+        ("/end/sum/bits_per_second", "3997696"),
+        ("/end/sum/jitter_ms", "0.029"),
+        ("/end/sum_sent/jitter_ms", "0"),
+        ("/end/sum_sent/sender", "true"),
+        ("/end/sum_received/packets", "970"),
+        ("/end/sum_received/sender", "false"),
+        ("/end/sum_bidir_reverse/sender", "false"),
+        ("/end/sum_sent_bidir_reverse/sender", "true"),
+    ] {
+        let found = document.pointer(pointer).map(ToString::to_string);
+        assert_eq!(found.as_deref(), Some(expected), "{pointer}");
+    }
+    assert!(document["start"].get("tcp_mss_default").is_none());
+    assert!(document["intervals"][0]["sum"].get("jitter_ms").is_none());
+}
+
 #[test]
 fn what_is_not_known_has_no_line_and_no_key() {
     let options = options("-c h");
@@ -208,16 +331,17 @@ fn what_is_not_known_has_no_line_and_no_key() {
     assert!(end.get("sum_received").is_none() && end["streams"][0].get("receiver").is_none());
 }
 
-fn document(options: &Options, sends: &[bool], ended: Option<Ended>) -> Value {
+fn document(options: &Options, sends: &[bool], mut ended: Option<Ended>) -> Value {
+    let mut interval = interval(sends, 0, false);
+    if let Some(ended) = ended.as_mut().filter(|_| options.udp) {
+        by_udp(&mut interval, ended);
+    }
     let text = Document {
         options,
         host: &host(),
-        greeted: Some(Greeted {
-            cookie: "abc".to_owned(),
-            mss: 32_768,
-        }),
+        greeted: Some(met(options)),
         begun: Some(begun(sends)),
-        intervals: vec![interval(sends, 0, false)],
+        intervals: vec![interval],
         ended,
         error: None,
     }

@@ -1,8 +1,12 @@
 //! Lines, in the columns of iperf3 3.12.
 
 use super::super::arguments::{Direction, Options, Until};
-use super::{Host, bits_per_s, by_direction, retransmits, scale, socket, sum};
-use model::flows::{Begun, Carried, Counted, Cpu, Ended, Greeted, Interval, Moved, RemoteReport};
+use super::{
+    Host, bits_per_s, by_direction, datagrams, lost_percent, retransmits, scale, sent, socket, sum,
+};
+use model::flows::{
+    Begun, Carried, Counted, Cpu, Datagrams, Ended, Greeted, Interval, Moved, RemoteReport,
+};
 use model::units::{Bytes, Nanos};
 use std::fmt::Write as _;
 
@@ -17,11 +21,24 @@ pub fn opening(options: &Options, host: &Host) -> String {
     }
 }
 
+/// What iperf3 says of datagrams that may not go whole, apart from everything else.
+pub fn warning(options: &Options, greeted: &Greeted) -> Option<String> {
+    let (block, mss) = (greeted.block.0, greeted.mss);
+    (options.udp && block > mss.into()).then(|| {
+        format!(
+            "warning: UDP block size {block} exceeds TCP MSS {mss}, may result in fragmentation / drops"
+        )
+    })
+}
+
 /// There is a server.
 pub fn greeted(options: &Options, host: &Host, greeted: &Greeted) -> String {
     let mut text = String::new();
     if options.verbose {
         let _ = writeln!(text, "Control connection MSS {}", greeted.mss);
+        if options.udp && options.length.is_none() {
+            let _ = writeln!(text, "Setting UDP block size to {}", greeted.block.0);
+        }
         let _ = writeln!(text, "Time: {}", host.time);
     }
     let _ = writeln!(
@@ -39,6 +56,7 @@ pub fn greeted(options: &Options, host: &Host, greeted: &Greeted) -> String {
     if options.verbose {
         let _ = writeln!(text, "      Cookie: {}", greeted.cookie);
         let _ = match options.mss {
+            _ if options.udp => Ok(()),
             Some(mss) => writeln!(text, "      TCP MSS: {mss}"),
             None => writeln!(text, "      TCP MSS: {} (default)", greeted.mss),
         };
@@ -50,7 +68,7 @@ pub fn greeted(options: &Options, host: &Host, greeted: &Greeted) -> String {
 }
 
 /// Data flows from now on.
-pub fn begun(options: &Options, begun: &Begun) -> String {
+pub fn begun(options: &Options, greeted: &Greeted, begun: &Begun) -> String {
     let mut text = String::new();
     for (place, flow) in begun.flows.iter().enumerate() {
         let (local, remote) = (flow.local, flow.remote);
@@ -70,19 +88,25 @@ pub fn begun(options: &Options, begun: &Begun) -> String {
             Until::Bytes(bytes) => format!("{} bytes to send", bytes.0),
             Until::Blocks(blocks) => format!("{blocks} blocks to send"),
         };
+        let protocol = if options.udp { "UDP" } else { "TCP" };
         let _ = writeln!(
             text,
-            "Starting Test: protocol: TCP, {} streams, {} byte blocks, omitting {} seconds, {amount}, tos 0",
-            options.parallel, options.length.0, options.omit
+            "Starting Test: protocol: {protocol}, {} streams, {} byte blocks, omitting {} seconds, {amount}, tos 0",
+            options.parallel, greeted.block.0, options.omit
         );
     }
-    let columns = match options.direction {
-        Direction::Reverse => "",
-        Direction::Forward | Direction::Both => "         Retr  Cwnd",
+    let columns = match (options.udp, options.direction) {
+        (true, Direction::Forward) => "         Total Datagrams",
+        (true, _) => OF_DATAGRAMS,
+        (false, Direction::Reverse) => "",
+        (false, _) => "         Retr  Cwnd",
     };
     text += &heading(options, columns);
     titled(options, text)
 }
+
+/// The columns of a receiver of UDP.
+const OF_DATAGRAMS: &str = "         Jitter    Lost/Total Datagrams";
 
 /// An interval is over; the first one has no rule before it.
 pub fn interval(options: &Options, interval: &Interval, is_first: bool) -> String {
@@ -100,10 +124,11 @@ pub fn interval(options: &Options, interval: &Interval, is_first: bool) -> Strin
             let name = format!("{:3}", socket(*place));
             let window = moved.kernel.map(|kernel| kernel.snd_cwnd);
             let again = moved.kernel.map(|kernel| u64::from(kernel.retransmits));
-            let own = [
-                again.filter(|_| sends),
-                window.filter(|_| sends).map(|bytes| bytes.0),
-            ];
+            let own = Own {
+                again: again.filter(|_| sends),
+                window: window.filter(|_| sends).map(|bytes| bytes.0),
+                datagrams: moved.datagrams,
+            };
             text += &moved_line(options, (&name, sends), interval, moved.bytes, own);
             text += mark;
             text.push('\n');
@@ -114,7 +139,11 @@ pub fn interval(options: &Options, interval: &Interval, is_first: bool) -> Strin
                 .iter()
                 .map(|(_, moved)| moved.kernel.map(|kernel| u64::from(kernel.retransmits)));
             let again: Option<u64> = again.sum();
-            let own = [again.filter(|_| sends), None];
+            let own = Own {
+                again: again.filter(|_| sends),
+                window: None,
+                datagrams: datagrams(all.iter().map(|(_, moved)| moved.datagrams)),
+            };
             text += &moved_line(options, ("SUM", sends), interval, bytes, own);
             text += mark;
             text.push('\n');
@@ -123,52 +152,83 @@ pub fn interval(options: &Options, interval: &Interval, is_first: bool) -> Strin
     titled(options, text)
 }
 
+/// What a flow did in an interval beside its bytes.
+#[derive(Clone, Copy)]
+struct Own {
+    again: Option<u64>,
+    window: Option<u64>,
+    datagrams: Option<Datagrams>,
+}
+
 fn moved_line(
     options: &Options,
     who: (&str, bool),
     interval: &Interval,
     bytes: Bytes,
-    [again, window]: [Option<u64>; 2],
+    own: Own,
 ) -> String {
     let span = interval.span();
     let times = [interval.start, interval.end];
     let counted = Counted { bytes, span };
-    let mut line = counted_line(options, who, times, counted, again);
-    if let Some(window) = window {
-        // In the place of the blanks behind the retransmits.
-        line.truncate(line.len() - BLANKS);
-        let _ = write!(line, "   {}       ", scale::bytes(window));
-    }
-    line
+    let line = rate_line(options, who, times, counted);
+    let own = match (own.datagrams, own.window) {
+        (Some(datagrams), _) if who.1 => {
+            let blanks = match options.direction {
+                Direction::Both => 12,
+                _ => 2,
+            };
+            format!("{:blanks$}{}  ", "", datagrams.packets)
+        }
+        (Some(datagrams), _) => received(datagrams),
+        (None, Some(window)) => {
+            let again = retransmitted(own.again);
+            format!("{again}   {}       ", scale::bytes(window))
+        }
+        (None, None) => format!("{}{:BLANKS$}", retransmitted(own.again), ""),
+    };
+    line + &own
 }
 
 /// Behind the retransmits.
 const BLANKS: usize = 13;
 
-/// As far as the word at its end.
-fn counted_line(
+fn retransmitted(again: Option<u64>) -> String {
+    match again {
+        Some(again) => format!("  {again:3}"),
+        None => "     ".to_owned(),
+    }
+}
+
+/// The columns of a receiver of datagrams.
+fn received(datagrams: Datagrams) -> String {
+    let jitter = datagrams.jitter.as_secs_f64() * 1e3;
+    let (lost, packets) = (datagrams.lost, datagrams.packets);
+    let percent = scale::two_places(lost_percent(datagrams));
+    format!("  {jitter:5.3} ms  {lost}/{packets} ({percent}%)  ")
+}
+
+fn role(options: &Options, sends: bool) -> &'static str {
+    match (options.direction, sends) {
+        (Direction::Both, true) => "[TX-C]",
+        (Direction::Both, false) => "[RX-C]",
+        _ => "",
+    }
+}
+
+/// As far as the rate.
+fn rate_line(
     options: &Options,
     (name, sends): (&str, bool),
     [start, end]: [Nanos; 2],
     counted: Counted,
-    again: Option<u64>,
 ) -> String {
-    let role = match (options.direction, sends) {
-        (Direction::Both, true) => "[TX-C]",
-        (Direction::Both, false) => "[RX-C]",
-        _ => "",
-    };
-    let again = match again {
-        Some(again) => format!("  {again:3}"),
-        None => "     ".to_owned(),
-    };
+    let role = role(options, sends);
     format!(
-        "[{name}]{role} {:6.2}-{:<6.2} sec  {}  {}/sec{again}{:BLANKS$}",
+        "[{name}]{role} {:6.2}-{:<6.2} sec  {}  {}/sec",
         start.as_secs_f64(),
         end.as_secs_f64(),
         scale::bytes(counted.bytes.0),
         scale::rate(bits_per_s(counted), options.format),
-        ""
     )
 }
 
@@ -187,20 +247,43 @@ pub fn summary(options: &Options, ended: &Ended) -> String {
     if options.verbose {
         text += "Test Complete. Summary Results:\n";
     }
-    text += &heading(options, "         Retr");
+    let columns = if options.udp {
+        OF_DATAGRAMS
+    } else {
+        "         Retr"
+    };
+    text += &heading(options, columns);
     for (sends, flows) in by_direction(&ended.flows) {
         for (place, flow) in &flows {
             let name = format!("{:3}", socket(*place));
-            let known = (flow.sent, flow.retransmits, flow.received);
+            let known = [
+                (flow.sent, flow.retransmits, sent(flow)),
+                (flow.received, None, flow.datagrams),
+            ];
             text += &both_lines(options, (&name, sends), known);
         }
         if flows.len() > 1 {
             let flows: Vec<&Carried> = flows.into_iter().map(|(_, flow)| flow).collect();
-            let known = (
-                sum(&flows, |flow| flow.sent),
-                retransmits(&flows),
-                sum(&flows, |flow| flow.received),
-            );
+            let all = |of: fn(&Carried) -> Option<Datagrams>| {
+                let all = datagrams(flows.iter().map(|flow| of(flow)))?;
+                // Those of each flow are told beside it.
+                Some(Datagrams {
+                    out_of_order: 0,
+                    ..all
+                })
+            };
+            let known = [
+                (
+                    sum(&flows, |flow| flow.sent),
+                    retransmits(&flows),
+                    all(sent),
+                ),
+                (
+                    sum(&flows, |flow| flow.received),
+                    None,
+                    all(|flow| flow.datagrams),
+                ),
+            ];
             text += &both_lines(options, ("SUM", sends), known);
         }
         if options.verbose {
@@ -213,15 +296,30 @@ pub fn summary(options: &Options, ended: &Ended) -> String {
 fn both_lines(
     options: &Options,
     who: (&str, bool),
-    (sent, again, received): (Option<Counted>, Option<u64>, Option<Counted>),
+    known: [(Option<Counted>, Option<u64>, Option<Datagrams>); 2],
 ) -> String {
     let mut text = String::new();
-    for (counted, again, end) in [(sent, again, "sender"), (received, None, "receiver")] {
-        if let Some(counted) = counted {
-            text += &counted_line(options, who, [Nanos::ZERO, counted.span], counted, again);
-            text += end;
-            text.push('\n');
+    for ((counted, again, datagrams), end) in known.into_iter().zip(["sender", "receiver"]) {
+        let Some(counted) = counted else {
+            continue;
+        };
+        let late = datagrams.map_or(0, |datagrams| datagrams.out_of_order);
+        if late > 0 {
+            let (role, seconds) = (role(options, who.1), counted.span.as_secs_f64());
+            let _ = writeln!(
+                text,
+                "[SUM]{role} {:4.1}-{seconds:4.1} sec  {late} datagrams received out-of-order",
+                0.0
+            );
         }
+        text += &rate_line(options, who, [Nanos::ZERO, counted.span], counted);
+        let own = match datagrams {
+            Some(datagrams) => received(datagrams),
+            None => format!("{}{:BLANKS$}", retransmitted(again), ""),
+        };
+        text += &own;
+        text += end;
+        text.push('\n');
     }
     text
 }

@@ -12,7 +12,6 @@ use crate::net::own::client::Session;
 use crate::net::own::{Answer, Request, Token};
 use crate::net::peer::Peer;
 use engine::workload::WorkError;
-use model::flows::Greeted;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -144,12 +143,14 @@ impl Control {
         self.at
     }
 
-    /// What is known when the server has answered.
-    pub(super) fn greeted(&self) -> io::Result<Greeted> {
-        Ok(Greeted {
-            cookie: self.cookie.text(),
-            mss: sys::tcp::mss(self.stream.as_fd())?,
-        })
+    /// What all connections of this test show.
+    pub(super) fn cookie(&self) -> String {
+        self.cookie.text()
+    }
+
+    /// Bytes of a segment.
+    pub(super) fn mss(&self) -> io::Result<u32> {
+        sys::tcp::mss(self.stream.as_fd())
     }
 
     /// Waits until the server has all streams. Data flows from then on.

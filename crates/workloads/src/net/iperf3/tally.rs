@@ -6,14 +6,50 @@
 //! beside it, by the counts that were seen last. Jitter is the smoothed mean of RFC 3550, section 6.4.1.
 
 use super::datagram::{Datagram, Width};
-use model::num::approx;
+use model::flows::Datagrams;
+use model::num::{approx, round_to_u64};
+use model::units::Nanos;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words of bits: so far back it is known which counts have come.
 const WORDS: usize = 32;
 const SEEN: u64 = 64 * WORDS as u64;
 
+/// What others see of a tally while its thread counts: each count by itself, as it was a moment ago.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Shown {
+    packets: AtomicU64,
+    lost: AtomicU64,
+    out_of_order: AtomicU64,
+    jitter_ns: AtomicU64,
+}
+
+impl Shown {
+    fn set(&self, tally: &Tally) {
+        let order = Ordering::Relaxed;
+        self.packets.store(tally.packets, order);
+        self.lost.store(tally.lost, order);
+        self.out_of_order.store(tally.out_of_order, order);
+        self.jitter_ns
+            .store(round_to_u64(tally.jitter_us * 1e3), order);
+    }
+
+    /// Since the stream began.
+    pub(crate) fn seen(&self) -> Datagrams {
+        let order = Ordering::Relaxed;
+        Datagrams {
+            packets: self.packets.load(order),
+            lost: self.lost.load(order),
+            out_of_order: self.out_of_order.load(order),
+            jitter: Nanos(self.jitter_ns.load(order)),
+        }
+    }
+}
+
 /// Counts of a stream.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     /// Bytes of datagrams with their headers, without what is omitted.
     pub(crate) bytes: u64,
@@ -34,9 +70,19 @@ pub(crate) struct Tally {
     /// A bit for each of the last counts, by its remainder.
     seen: [u64; WORDS],
     transit_us: Option<i64>,
+    /// Where somebody looks on.
+    shown: Option<Arc<Shown>>,
 }
 
 impl Tally {
+    /// Counts that others see.
+    pub(crate) fn shown(to: Arc<Shown>) -> Self {
+        Self {
+            shown: Some(to),
+            ..Self::default()
+        }
+    }
+
     /// Takes in a datagram of so many bytes that came at `now`, in nanoseconds of any clock.
     #[inline]
     pub(crate) fn saw(&mut self, datagram: Datagram, width: Width, bytes: usize, now: u64) {
@@ -65,6 +111,9 @@ impl Tally {
         let differs = transit.abs_diff(self.transit_us.unwrap_or(transit));
         self.jitter_us += (approx(differs) - self.jitter_us) / 16.0;
         self.transit_us = Some(transit);
+        if let Some(shown) = &self.shown {
+            shown.set(self);
+        }
     }
 
     /// This count is the highest.

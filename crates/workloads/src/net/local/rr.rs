@@ -172,7 +172,7 @@ impl RoundTrips {
         let mut asker = Asker::new(client, size, PATIENCE).map_err(talk)?;
         let work = move |member: &Member| {
             member.wait();
-            answer(&server, size, || member.stopped())
+            answer(&server, size, None, || member.stopped())
         };
         let team = Team::start(vec![work])
             .map_err(|error| WorkError::failed("start", "a thread", error))?;

@@ -1,5 +1,6 @@
 //! The client's end of a session: from the hello to the answer.
 
+use super::clock::OfClock;
 use super::proof::{
     BUSY, CHALLENGE_BYTES, CHALLENGES, NOT_KNOWN_MS, PROOF_BYTES, TAKEN, UNKNOWN, WELCOME, WRONG,
 };
@@ -94,14 +95,15 @@ impl Session {
         }
     }
 
-    /// Says that nothing more comes: how many messages or connections the server has answered.
-    pub(crate) fn ends(self, until: Until) -> Result<u64, Trouble> {
+    /// Says that nothing more comes: how many messages or connections the server has answered, and what it says of its
+    /// clock.
+    pub(crate) fn ends(self, until: Until) -> Result<(u64, Option<OfClock>), Trouble> {
         // Who asks for messages may have said so already.
         let _ = self.stream.shutdown(Shutdown::Write);
         match self.answer(until)? {
-            Answer::Done { count } => {
+            Answer::Done { count, clock } => {
                 self.leave();
-                Ok(count)
+                Ok((count, clock))
             }
             other => Err(Trouble::Odd(other)),
         }

@@ -11,6 +11,7 @@
 //! does its first datagram.
 
 pub(crate) mod client;
+pub(crate) mod clock;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub(crate) mod hello;

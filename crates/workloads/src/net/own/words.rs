@@ -2,6 +2,7 @@
 //!
 //! Every size, count and time has a bound, also for those who have the token: a client may be broken.
 
+use super::clock::OfClock;
 use crate::net::iperf3::frame;
 use crate::net::iperf3::wire_error::{Part, WireError};
 use model::host::HostFacts;
@@ -76,6 +77,9 @@ pub(crate) enum Answer {
     Done {
         /// As counted by the server.
         count: u64,
+        /// Of messages whose times the client asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        clock: Option<OfClock>,
     },
     /// The machine.
     Facts(Machine),
@@ -251,7 +255,17 @@ mod tests {
         }
         let answers = [
             Answer::Ready {},
-            Answer::Done { count: u64::MAX },
+            Answer::Done {
+                count: u64::MAX,
+                clock: None,
+            },
+            Answer::Done {
+                count: 0,
+                clock: Some(OfClock {
+                    bound_ns: Some(u64::MAX),
+                    boot: Some("x".to_owned()),
+                }),
+            },
             Answer::Facts(Machine::default()),
             Answer::Short {
                 left_s: 1,

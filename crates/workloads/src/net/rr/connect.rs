@@ -204,7 +204,7 @@ impl Body for Connections {
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let session = self.session.take().ok_or_else(Self::over)?;
         let told = |why: Trouble| why.told(&self.peer, "end connections to");
-        let answered = session.ends(Until::after(SAYS_WITHIN)).map_err(told)?;
+        let (answered, _) = session.ends(Until::after(SAYS_WITHIN)).map_err(told)?;
         if answered == self.done {
             return Ok(Finish::default());
         }

@@ -2,12 +2,12 @@
 //! `net.local-rr` is over loopback; and connections to it: `net.connect`.
 
 mod connect;
+mod delay;
 mod round;
 mod spec;
 
 pub(crate) use connect::CONNECT;
 
-use super::exchange::UNANSWERED;
 use super::own::Protocol;
 use super::own::words::{FLOWS_MAX, MESSAGE_MAX, whole_seconds};
 use super::peer::{Other, peer_of, reach, touch, within};
@@ -23,7 +23,7 @@ use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
 use round::{Asked, Round};
-use spec::{LOAD_DOWN, LOAD_UP, SPEC};
+use spec::{LOAD_DOWN, LOAD_UP, OF_UDP, SPEC};
 use std::time::Duration;
 
 /// The workload.
@@ -141,7 +141,7 @@ impl Workload for Rr {
             LOAD_UP => up > 0,
             LOAD_DOWN => down > 0,
             name if OF_ARRIVALS.contains(&name) => arrivals::asked(params),
-            other => other != UNANSWERED.quantity || is_udp(params),
+            other => is_udp(params) || !OF_UDP.contains(&other),
         };
         SPEC.metrics.iter().filter(is_known).collect()
     }

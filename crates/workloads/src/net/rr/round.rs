@@ -1,5 +1,6 @@
 //! A round of messages: the talk before, the load beside, and the count behind.
 
+use super::delay;
 use super::spec::{LOAD_DOWN, LOAD_UP};
 use crate::arrivals::{Queue, Schedule};
 use crate::net::deadline::Timed;
@@ -7,6 +8,7 @@ use crate::net::exchange::{Asker, Link, PATIENCE, UNANSWERED, datagrams_beside, 
 use crate::net::iperf3::control::Trouble;
 use crate::net::iperf3::wire_error::{Part, WireError, fill};
 use crate::net::own::client::Session;
+use crate::net::own::clock::OfClock;
 use crate::net::own::proof::TAKEN;
 use crate::net::own::{Protocol, Request};
 use crate::net::peer::{Other, Peer, SAYS_WITHIN, spent};
@@ -30,6 +32,10 @@ use sys::until::Until;
 /// So often the first datagram is sent, and how long each is waited for.
 const HELLOS: u32 = 25;
 const HELLO_WITHIN: Duration = Duration::from_millis(200);
+
+/// Messages with the peer's times behind the measured part.
+const STAMPED_MAX: usize = 1000;
+const STAMPED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Bytes of a write or read of a flow of load, as `net.tcp` has them.
 const BLOCK_BYTES: usize = 128 << 10;
@@ -273,7 +279,7 @@ impl Body for Round {
     }
 
     fn measured_part_begins(&mut self) {
-        let asker = &self.trips.0;
+        let asker = &mut self.trips.0;
         self.began = (asker.done(), asker.lost());
         if let Some(open) = &self.open {
             locked(&open.tally()).clear();
@@ -283,18 +289,22 @@ impl Body for Round {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let (bytes, now) = (self.load_bytes(), monotonic());
+        let clock = OfClock::now();
         let mut notes = Vec::new();
         if let Some(open) = &mut self.open {
             notes.extend(open.queue.behind(now));
             open.give_up(now);
         }
-        let asker = &self.trips.0;
         let peer = &self.peer;
         let told = |why: Trouble| why.told(peer, "end round trips with");
+        let asker = &mut self.trips.0;
+        let stamped = asker.stamped(STAMPED_MAX, STAMPED_WITHIN);
+        let stamped = stamped.map_err(|error| failed(peer, &error))?;
         asker.end().map_err(|error| failed(peer, &error))?;
         let over = || WorkError::Failed("end a test that is over".to_owned());
         let session = self.session.take().ok_or_else(over)?;
-        let answered = session.ends(Until::after(SAYS_WITHIN)).map_err(told)?;
+        let ended = session.ends(Until::after(SAYS_WITHIN));
+        let (answered, theirs) = ended.map_err(told)?;
         if !asker.fits(answered) {
             return Err(WorkError::Wrong(format!(
                 "`{peer}` answered {answered} messages, and {} answers came, with {} lost",
@@ -317,6 +327,10 @@ impl Body for Round {
             finish
                 .reported
                 .insert(UNANSWERED.quantity.to_owned(), share);
+        }
+        if asker.loses() {
+            let bound = delay::bound(&clock.until_now(), theirs.as_ref());
+            delay::put(&mut finish, &stamped, bound);
         }
         let (before, then) = self.loaded;
         let span = Duration::from_nanos(now.saturating_sub(then)).as_secs_f64();

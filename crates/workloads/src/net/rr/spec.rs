@@ -2,6 +2,7 @@
 
 use crate::arrivals::{self, LAG_MAX, LAG_MEAN, LATE_MEAN};
 use crate::net::exchange::{MESSAGE_SIZE, UNANSWERED, ops_per_s};
+use crate::net::figures::time;
 use crate::net::own::words::FLOWS_MAX;
 use crate::storage::{mean, p50, p99, p999};
 use crate::sysbench::LAT_MAX;
@@ -11,6 +12,25 @@ use model::units::Unit;
 
 pub(super) const LOAD_UP: &str = "load_up_bytes_per_s";
 pub(super) const LOAD_DOWN: &str = "load_down_bytes_per_s";
+
+/// The way there, and the way back.
+pub(super) const UP: [&str; 3] = ["delay_up_ns_mean", "delay_up_ns_p50", "delay_up_ns_p99"];
+pub(super) const DOWN: [&str; 3] = [
+    "delay_down_ns_mean",
+    "delay_down_ns_p50",
+    "delay_down_ns_p99",
+];
+
+/// What only UDP has.
+pub(super) const OF_UDP: [&str; 7] = [
+    UNANSWERED.quantity,
+    UP[0],
+    UP[1],
+    UP[2],
+    DOWN[0],
+    DOWN[1],
+    DOWN[2],
+];
 
 /// What the round trips were beside.
 const fn load(quantity: &'static str, doc: &'static str) -> MetricDef {
@@ -88,6 +108,23 @@ pub(super) static SPEC: Spec = Spec {
         LAG_MAX,
         LATE_MEAN,
         UNANSWERED,
+        time(
+            UP[0],
+            MetricClass::LatencyTypical,
+            "Over UDP: the mean time of the way there alone, from before a message is sent here until the peer has it, \
+             of 1000 messages behind the measured part (those of a second, where they are fewer), whose answers have \
+             the peer's times. It is told where both clocks may be off by less than a tenth of it together (maxerror \
+             of adjtimex; on one machine they are one).",
+        ),
+        time(UP[1], MetricClass::LatencyTypical, "Its median."),
+        time(UP[2], MetricClass::LatencyExtreme, "Its p99."),
+        time(
+            DOWN[0],
+            MetricClass::LatencyTypical,
+            "The same of the way back: from before the peer answers until the answer is here.",
+        ),
+        time(DOWN[1], MetricClass::LatencyTypical, "Its median."),
+        time(DOWN[2], MetricClass::LatencyExtreme, "Its p99."),
         load(
             LOAD_UP,
             "Bytes that the flows of load to the peer wrote in the measured part, over its time: what the round trips \

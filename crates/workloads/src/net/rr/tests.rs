@@ -1,6 +1,6 @@
 //! Rounds with a server of our own on loopback.
 
-use super::{CONNECT, RR};
+use super::{CONNECT, RR, spec};
 use crate::net::TCP;
 use crate::net::iperf3::serve::tests::client::{serving_own, token};
 use crate::net::peer::Peer;
@@ -89,12 +89,15 @@ fn messages_go_there_and_back_and_both_ends_count_alike() {
         ] {
             let (done, finish) = round(&RR, set, at);
             assert!(done > 5, "{set:?}: {done}");
+            let by_udp = set.contains(&("protocol", "udp"));
             let lost = finish.reported.get("lost_share");
-            assert_eq!(
-                lost.is_some(),
-                set.contains(&("protocol", "udp")),
-                "{set:?}"
-            );
+            assert_eq!(lost.is_some(), by_udp, "{set:?}");
+            // Both ends have one clock here.
+            for quantity in spec::UP.into_iter().chain(spec::DOWN) {
+                let delay = finish.reported.get(quantity).copied();
+                assert_eq!(delay.is_some(), by_udp, "{quantity}: {:?}", finish.missing);
+                assert!(delay.is_none_or(|ns| ns > 0.0), "{quantity}");
+            }
         }
     });
     let said = said.join("\n");

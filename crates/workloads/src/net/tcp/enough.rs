@@ -31,6 +31,11 @@ impl Enough {
         self.bytes.store(bytes, Ordering::Release);
     }
 
+    /// How many they are.
+    pub(in crate::net) fn wanted(&self) -> u64 {
+        self.bytes.load(Ordering::Acquire)
+    }
+
     /// Whether another block goes; otherwise its sender is at its end.
     #[inline]
     pub(super) fn may_send(&self, block: usize) -> bool {
@@ -44,7 +49,7 @@ impl Enough {
 
     /// Whether what has come counts, the read with which it is enough too.
     #[inline]
-    pub(super) fn counts(&self, came: usize) -> bool {
+    pub(in crate::net) fn counts(&self, came: usize) -> bool {
         let before = self.taken.fetch_add(came as u64, Ordering::Relaxed);
         let enough = self.bytes.load(Ordering::Acquire);
         // Where it was enough before anybody said so, this is the first read that is too much.

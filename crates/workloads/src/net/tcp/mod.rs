@@ -9,6 +9,7 @@ pub(super) mod flows;
 mod round;
 mod spec;
 
+use super::kernel;
 use super::peer::{Other, peer_of, reach, touch, within};
 use engine::consent::Touch;
 use engine::workload::{BadValue, Body, OnStandIn, Place, StandIn, WorkError, Workload};
@@ -104,7 +105,8 @@ impl Workload for Tcp {
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
         let up = is_up(params);
         let is_known = |metric: &&MetricDef| up || !OF_SENDERS.contains(&metric.quantity);
-        SPEC.metrics.iter().filter(is_known).collect()
+        let own = SPEC.metrics.iter().filter(is_known);
+        own.chain(&kernel::SERIES).collect()
     }
 
     fn headline(&self, params: &Params) -> Option<Headline> {

@@ -8,6 +8,7 @@ use super::spec::RATE;
 use crate::net::figures::{KEPT_FROM, Moment, cut_short};
 use crate::net::iperf3::words::Bits;
 use crate::net::iperf3::{Parameters, Results};
+use crate::net::kernel::Kernel;
 use crate::net::peer::{Other, SAYS_WITHIN, spent};
 use crate::net::route::Route;
 use crate::net::shaper::Rates;
@@ -42,6 +43,7 @@ pub(super) struct Round {
     cut: Option<WorkError>,
     next_ask: u64,
     route: Option<Route>,
+    kernel: Kernel,
     /// Of a single flow.
     rates: Option<Rates>,
 }
@@ -80,6 +82,7 @@ impl Round {
             cut: None,
             next_ask: 0,
             route,
+            kernel: Kernel::new(),
             rates: (place.copies == 1).then(Rates::default),
         })
     }
@@ -118,6 +121,7 @@ impl Round {
             return Err(spent.unwrap_or_else(|| self.ended()));
         }
         self.talk.look(self.flows.bytes(), now)?;
+        self.kernel.look(now);
         if let Some(rates) = self.rates.as_mut().filter(|rates| rates.is_due(now)) {
             rates.see(now, self.flows.passed());
         }
@@ -199,6 +203,7 @@ impl Body for Round {
 
     fn measured_part_begins(&mut self) {
         self.course.measured_part_begins(&self.flows);
+        self.kernel.begins(monotonic());
         self.rates = self.rates.map(|_| Rates::default());
         self.measures = true;
     }
@@ -206,6 +211,7 @@ impl Body for Round {
     fn finish(&mut self) -> Result<Finish, WorkError> {
         // First of all: data goes on to flow.
         self.course.ends(&self.flows);
+        self.kernel.ends();
         // While the connection is there.
         let route = self.route.as_ref().zip(self.flows.first());
         let of_way = route.map_or_else(Vec::new, |(route, stream)| route.notes(stream));
@@ -233,6 +239,7 @@ impl Body for Round {
             (all, None) => all?,
         };
         finish.notes.extend(of_way);
+        self.kernel.tell(&mut finish);
         let held = self.rates.as_ref().and_then(Rates::held);
         finish.notes.extend(held);
         Ok(finish)

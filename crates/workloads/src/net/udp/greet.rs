@@ -24,14 +24,27 @@ pub(super) fn sockets(talk: &Talk, flows: u32) -> Result<Vec<UdpSocket>, WorkErr
 }
 
 fn socket(talk: &Talk) -> Result<UdpSocket, WorkError> {
-    let control = talk.control()?;
-    let failed = |error| WorkError::failed("make a socket for", talk.peer(), error);
+    open(talk.control()?, talk.peer(), whole)
+}
+
+/// What this socket sends goes whole, or not at all.
+pub(in crate::net) fn whole(socket: &UdpSocket) -> io::Result<()> {
+    let is_ipv6 = socket.local_addr()?.is_ipv6();
+    sys::tuning::refuse_fragments(socket.as_fd(), is_ipv6)
+}
+
+/// A socket that was `set`, and is heard at the other end.
+pub(in crate::net) fn open(
+    control: &Control,
+    peer: &Peer,
+    set: impl FnOnce(&UdpSocket) -> io::Result<()>,
+) -> Result<UdpSocket, WorkError> {
+    let failed = |error| WorkError::failed("make a socket for", peer, error);
     let socket = control.socket().map_err(failed)?;
-    let is_ipv6 = socket.local_addr().map_err(failed)?.is_ipv6();
-    sys::tuning::refuse_fragments(socket.as_fd(), is_ipv6).map_err(failed)?;
+    set(&socket).map_err(failed)?;
     match greet(&socket, Until::after(SAYS_WITHIN)) {
         Ok(()) => Ok(socket),
-        Err(error) => Err(not_greeted(&error, &socket, control, talk.peer())),
+        Err(error) => Err(not_greeted(&error, &socket, control, peer)),
     }
 }
 

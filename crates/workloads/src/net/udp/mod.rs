@@ -6,7 +6,7 @@
 
 mod figures;
 mod flows;
-mod greet;
+pub(in crate::net) mod greet;
 pub mod judge;
 mod most;
 mod round;
@@ -18,6 +18,7 @@ pub(crate) use most::UDP_MAX;
 
 use super::iperf3::parameters::{DATAGRAM_MAX, DATAGRAM_MIN};
 use super::iperf3::words::Bits;
+use super::kernel;
 use super::peer::within;
 use super::rate::bits_per_s;
 use super::tcp::{TCP, check_times, is_up, peer_at};
@@ -82,7 +83,8 @@ impl Workload for Udp {
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        known(SPEC.metrics, is_up(params))
+        let own = known(SPEC.metrics, is_up(params)).into_iter();
+        own.chain(&kernel::SERIES).collect()
     }
 
     fn headline(&self, params: &Params) -> Option<Headline> {

@@ -4,6 +4,7 @@ use super::judge::ON_ITS_WAY;
 use super::spec::{DOUBLED, JITTER, LOST, PACKETS, RATE, REORDERED, SENT};
 use super::test::{Order, Test};
 use crate::net::figures::{Moment, cpu, tell};
+use crate::net::kernel::Kernel;
 use crate::net::peer::Other;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
@@ -11,6 +12,7 @@ use model::latency::LATE;
 use model::num::{approx, count};
 use model::units::Bytes;
 use std::time::Duration;
+use sys::clock::monotonic;
 
 /// A test at work; gone once it is over.
 pub(super) struct Round {
@@ -20,6 +22,7 @@ pub(super) struct Round {
     cut: Option<WorkError>,
     /// Bytes that were sent or received here.
     moved: u64,
+    kernel: Kernel,
 }
 
 impl Round {
@@ -32,6 +35,7 @@ impl Round {
             order,
             cut: None,
             moved: 0,
+            kernel: Kernel::new(),
         })
     }
 }
@@ -45,6 +49,7 @@ impl Body for Round {
         let test = self.test.as_mut().ok_or_else(is_over)?;
         let look = test.look(Duration::from_millis(ops));
         self.moved = test.bytes();
+        self.kernel.look(monotonic());
         match look {
             Ok(()) => Ok(ops),
             Err(why @ WorkError::Failed(_)) if test.is_kept() => {
@@ -67,10 +72,12 @@ impl Body for Round {
         if let Some(test) = &mut self.test {
             test.measured_part_begins();
         }
+        self.kernel.begins(monotonic());
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let test = self.test.take().ok_or_else(is_over)?;
+        self.kernel.ends();
         let (outcome, failed) = test.end(self.cut.take())?;
         let mut finish = Finish {
             notes: failed.iter().map(ToString::to_string).collect(),
@@ -107,6 +114,7 @@ impl Body for Round {
             "of the last half second of a test, or more, nothing had arrived at its end: it was on its way, or lost, \
              and is not in `lost_share`",
         );
+        self.kernel.tell(&mut finish);
         Ok(finish)
     }
 }

@@ -6,7 +6,7 @@ use super::{Direction, Onlooker, Order, bytes, seconds};
 use crate::net::iperf3::control::{Control, Trouble};
 use crate::net::iperf3::{Results, StreamResults, stream_id};
 use crate::net::peer::SAYS_WITHIN;
-use model::flows::{Carried, Counted, Cpu, Ended, RemoteReport};
+use model::flows::{Carried, Counted, Cpu, Datagrams, Ended, RemoteReport};
 use model::num::{approx, round_to_u64};
 use model::units::{Bytes, Nanos};
 use std::time::Duration;
@@ -161,20 +161,9 @@ impl<'a> Course<'a> {
     fn look(&mut self, now: u64) -> Option<Over> {
         let (mut bytes, mut reached, mut has_failed) = (0, None, false);
         for direction in self.directions.iter().flatten() {
-            let flows = &direction.flows;
-            bytes += flows.bytes();
-            match direction
-                .enough
-                .as_ref()
-                .and_then(|enough| enough.reached())
-            {
-                // Those who send end one after the other.
-                Some(at) if !direction.sends || flows.everybody_ended() => {
-                    reached = reached.max(Some(at));
-                }
-                Some(_) => {}
-                None => has_failed |= flows.anybody_ended(),
-            }
+            bytes += direction.flows.bytes();
+            reached = reached.max(direction.reached(now));
+            has_failed |= direction.has_failed();
         }
         if has_failed {
             return Some(self.failed());
@@ -252,7 +241,7 @@ impl<'a> Course<'a> {
         let until = Until::after(SAYS_WITHIN);
         let theirs = self.control.exchange(&results(&ended), until);
         let theirs = theirs.map_err(stopped)?;
-        take_in(&mut ended, theirs);
+        take_in(&mut ended, theirs, |place| series.packets_before(place));
         if order.parameters.get_server_output == 0 {
             // One of 3.12 goes on to report once a client has asked for it.
             ended.remote_report = None;
@@ -264,15 +253,17 @@ impl<'a> Course<'a> {
 /// As the server reads it.
 fn results(ended: &Ended) -> Results {
     let sends = ended.flows.iter().any(|flow| flow.sends);
+    let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let stream = |(place, flow): (u32, &Carried)| {
         let own = if flow.sends { flow.sent } else { flow.received };
+        let datagrams = flow.datagrams.unwrap_or_default();
         StreamResults {
             id: stream_id(place),
-            bytes: own.map_or(0, |own| i64::try_from(own.bytes.0).unwrap_or(i64::MAX)),
-            retransmits: flow
-                .retransmits
-                .map_or(-1, |again| i64::try_from(again).unwrap_or(i64::MAX)),
-            jitter: Some(0.0),
+            bytes: own.map_or(0, |own| whole(own.bytes.0)),
+            retransmits: flow.retransmits.map_or(-1, whole),
+            jitter: Some(datagrams.jitter.as_secs_f64()),
+            errors: whole(datagrams.lost),
+            packets: whole(flow.sent_packets.unwrap_or(datagrams.packets)),
             start_time: Some(0.0),
             end_time: Some(ended.span.as_secs_f64()),
             ..StreamResults::default()
@@ -295,11 +286,23 @@ fn results(ended: &Ended) -> Results {
     }
 }
 
-/// What the server says, beside what is known here. Where it does not say over which time, ours stands for it.
-fn take_in(ended: &mut Ended, theirs: Results) {
+/// What a server counts; nothing where it says less than that.
+fn count(said: i64) -> u64 {
+    u64::try_from(said).unwrap_or(0)
+}
+
+fn omitting(said: i64, omitted: u64) -> u64 {
+    count(said).saturating_sub(omitted)
+}
+
+/// What the server says, beside what is known here. Where it does not say over which time, ours stands for it. Of what
+/// was omitted one before 3.14 does not tell: its datagrams are those that we had of the flow `before` counting began,
+/// and what was lost of them is with the rest.
+fn take_in(ended: &mut Ended, theirs: Results, before: impl Fn(usize) -> u64) {
     let span = ended.span;
-    for (place, flow) in (0..).zip(&mut ended.flows) {
-        let Some(stream) = theirs.stream(stream_id(place)) else {
+    for (place, flow) in ended.flows.iter_mut().enumerate() {
+        let id = stream_id(u32::try_from(place).unwrap_or(u32::MAX));
+        let Some(stream) = theirs.stream(id) else {
             continue;
         };
         let counted = Counted {
@@ -308,9 +311,22 @@ fn take_in(ended: &mut Ended, theirs: Results) {
                 .seconds()
                 .map_or(span, |seconds| Nanos(round_to_u64(seconds * 1e9))),
         };
+        let is_udp = flow.sent_packets.is_some() || flow.datagrams.is_some();
+        let packets = omitting(
+            stream.packets,
+            stream.omitted_packets.map_or_else(|| before(place), count),
+        );
         if flow.sends {
             flow.received = Some(counted);
+            let jitter = stream.jitter.unwrap_or(0.0);
+            flow.datagrams = is_udp.then(|| Datagrams {
+                packets,
+                lost: omitting(stream.errors, stream.omitted_errors.map_or(0, count)),
+                out_of_order: 0,
+                jitter: Nanos(round_to_u64(jitter * 1e9)),
+            });
         } else {
+            flow.sent_packets = is_udp.then_some(packets);
             flow.sent = Some(counted);
             let again = u64::try_from(stream.retransmits).ok();
             flow.retransmits = again.filter(|_| theirs.sender_has_retransmits == 1);

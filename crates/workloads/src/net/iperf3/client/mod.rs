@@ -3,8 +3,9 @@
 //! It is no round of a workload: `kurabe iperf3` stands in for a program whose users know what it does, so that a test
 //! begins at once, ends when its time or its bytes are over, and is tried once.
 //!
-//! UDP has no place here yet: [`Order::parameters`] say `udp` then, and [`run`] is to choose by that.
+//! Streams are of TCP, or of UDP where [`Order::parameters`] say so.
 
+mod carrier;
 mod course;
 mod series;
 mod stopped;
@@ -14,17 +15,20 @@ mod tests;
 pub use stopped::Stopped;
 
 use super::control::{Control, Trouble};
-use super::parameters::{BLOCK_DEFAULT, Parameters};
+use super::datagram::Width;
+use super::parameters::{BLOCK_DEFAULT, DATAGRAM_MAX, DATAGRAM_MIN, Parameters};
 use crate::connect::{NotConnected, connect_where};
 use crate::net::peer::{Peer, SAYS_WITHIN};
 use crate::net::tcp::enough::Enough;
 use crate::net::tcp::flows::{Flows, How, Rate};
+use crate::net::udp::greet;
+use carrier::{Carrier, Sockets};
 use course::Course;
 use model::flows::{Begun, Ended, Flow, Greeted, Interval};
 use model::units::{Bytes, Nanos};
 use std::io;
-use std::net::{SocketAddr, TcpStream};
-use std::os::fd::BorrowedFd;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use sys::tuning::{buffers, set_buffers, set_congestion, set_mss};
@@ -77,10 +81,17 @@ pub fn run(order: &Order, onlooker: &mut dyn Onlooker) -> Result<Ended, Stopped>
     let stopped = |why: Trouble| Stopped::of(&why, order, None);
     let started = (sys::clock::monotonic(), sys::process::usage_self());
     let control = greet(order).map_err(stopped)?;
-    let greeted = control
-        .greeted()
+    let mss = control
+        .mss()
         .map_err(Stopped::system("ask for the control connection"))?;
-    onlooker.greeted(&greeted);
+    let sized = order.sized(mss);
+    let order = &sized;
+    onlooker.greeted(&Greeted {
+        cookie: control.cookie(),
+        mss,
+        block: Bytes(size(&order.parameters) as u64),
+    });
+    let stopped = |why: Trouble| Stopped::of(&why, order, None);
     let until = Until::after(SAYS_WITHIN);
     control.agree(&order.parameters, until).map_err(stopped)?;
     let (streams, begun) = streams(order, &control)?;
@@ -88,6 +99,32 @@ pub fn run(order: &Order, onlooker: &mut dyn Onlooker) -> Result<Ended, Stopped>
     onlooker.begun(&begun);
     let (up, down) = flows(order, streams)?;
     Course::new(order, control, [up, down], started).run(onlooker)
+}
+
+/// A datagram where nobody says another size and a segment of the control connection fits none. Source: iperf3's
+/// `--help`, `-l`.
+const DATAGRAM_DEFAULT: i64 = 1460;
+
+impl Order {
+    /// Blocks have a size: datagrams without one are as long as a segment of the control connection, so that they go whole.
+    fn sized(&self, mss: u32) -> Self {
+        let mut sized = self.clone();
+        let asked = &mut sized.parameters;
+        let mss = i64::from(mss);
+        asked.len = match (asked.len, asked.udp) {
+            (1.., _) => asked.len,
+            (_, false) => BLOCK_DEFAULT,
+            (_, true) if (DATAGRAM_MIN..=DATAGRAM_MAX).contains(&mss) => mss,
+            (_, true) => DATAGRAM_DEFAULT,
+        };
+        sized
+    }
+}
+
+/// What data flows over.
+enum Streams {
+    Tcp(Vec<TcpStream>),
+    Udp(Vec<UdpSocket>),
 }
 
 /// The control connection to a server that has no other test.
@@ -99,8 +136,35 @@ fn greet(order: &Order) -> Result<Control, Trouble> {
     Control::over(stream.map_err(Trouble::Connect)?, Until::after(SAYS_WITHIN))
 }
 
+impl Streams {
+    const fn is_empty(&self) -> bool {
+        match self {
+            Self::Tcp(all) => all.is_empty(),
+            Self::Udp(all) => all.is_empty(),
+        }
+    }
+
+    /// The first ones, so many at most, and the others.
+    fn split(self, first: usize) -> (Self, Self) {
+        fn parts<T>(mut all: Vec<T>, first: usize) -> (Vec<T>, Vec<T>) {
+            let rest = all.split_off(first.min(all.len()));
+            (all, rest)
+        }
+        match self {
+            Self::Tcp(all) => {
+                let (first, rest) = parts(all, first);
+                (Self::Tcp(first), Self::Tcp(rest))
+            }
+            Self::Udp(all) => {
+                let (first, rest) = parts(all, first);
+                (Self::Udp(first), Self::Udp(rest))
+            }
+        }
+    }
+}
+
 /// Every stream of the test, one after the other: both ends must see the same order.
-fn streams(order: &Order, control: &Control) -> Result<(Vec<TcpStream>, Begun), Stopped> {
+fn streams(order: &Order, control: &Control) -> Result<(Streams, Begun), Stopped> {
     let asked = &order.parameters;
     let sends = |place: u32| {
         if asked.bidirectional {
@@ -109,12 +173,11 @@ fn streams(order: &Order, control: &Control) -> Result<(Vec<TcpStream>, Begun), 
             !asked.reverse
         }
     };
-    let (mut streams, mut flows) = (Vec::new(), Vec::new());
+    let (mut connections, mut sockets, mut flows) = (Vec::new(), Vec::new(), Vec::new());
     let mut first_buffers = None;
     for place in 0..asked.all_streams() {
-        let until = Until::after(SAYS_WITHIN);
         let mut unset = None;
-        let set = |socket: BorrowedFd<'_>| {
+        let mut set = |socket: BorrowedFd<'_>| {
             let done = tune(socket, asked).map_err(|(what, error)| {
                 unset = Some(what);
                 error
@@ -123,30 +186,46 @@ fn streams(order: &Order, control: &Control) -> Result<(Vec<TcpStream>, Begun), 
             first_buffers.get_or_insert(own);
             Ok(())
         };
-        let connected = sys::stream::connected(control.at(), SAYS_WITHIN, set);
-        let stream = connected.map_err(|error| match unset {
-            Some(what) => Stopped::unset(what, &error),
-            None => Stopped::of(&Trouble::Connect(NotConnected::Refused(error)), order, None),
-        })?;
-        control
-            .join(&stream, until)
-            .map_err(|why| Stopped::of(&why, order, None))?;
-        let addresses = || -> io::Result<(SocketAddr, SocketAddr)> {
-            stream.set_nodelay(asked.nodelay)?;
-            Ok((stream.local_addr()?, stream.peer_addr()?))
+        let addresses = if asked.udp {
+            let whole = asked.dont_fragment != 0;
+            let opened = greet::open(control, &order.peer, |socket| {
+                set(socket.as_fd())?;
+                if whole { greet::whole(socket) } else { Ok(()) }
+            });
+            let socket = opened.map_err(|why| Stopped::told(&why.to_string()))?;
+            let addresses = (socket.local_addr(), socket.peer_addr());
+            sockets.push(socket);
+            addresses
+        } else {
+            let until = Until::after(SAYS_WITHIN);
+            let connected = sys::stream::connected(control.at(), SAYS_WITHIN, set);
+            let stream = connected.map_err(|error| match unset {
+                Some(what) => Stopped::unset(what, &error),
+                None => Stopped::of(&Trouble::Connect(NotConnected::Refused(error)), order, None),
+            })?;
+            control
+                .join(&stream, until)
+                .map_err(|why| Stopped::of(&why, order, None))?;
+            let set = stream.set_nodelay(asked.nodelay);
+            let addresses = (set.and_then(|()| stream.local_addr()), stream.peer_addr());
+            connections.push(stream);
+            addresses
         };
-        let (local, remote) = addresses().map_err(Stopped::system("set a stream"))?;
-        let sends = sends(place);
+        let failed = Stopped::system("set a stream");
         flows.push(Flow {
-            sends,
-            local,
-            remote,
+            sends: sends(place),
+            local: addresses.0.map_err(&failed)?,
+            remote: addresses.1.map_err(&failed)?,
         });
-        streams.push(stream);
     }
     let buffers = first_buffers
         .unwrap_or_default()
         .map(|bytes| Bytes(bytes.into()));
+    let streams = if asked.udp {
+        Streams::Udp(sockets)
+    } else {
+        Streams::Tcp(connections)
+    };
     Ok((streams, Begun { flows, buffers }))
 }
 
@@ -176,26 +255,21 @@ fn bytes(asked: &Parameters) -> Option<u64> {
 
 /// Bytes of a block.
 fn size(asked: &Parameters) -> usize {
-    let size = if asked.len > 0 {
-        asked.len
-    } else {
-        BLOCK_DEFAULT
-    };
-    usize::try_from(size).unwrap_or(usize::MAX)
+    usize::try_from(asked.len).unwrap_or(usize::MAX)
 }
 
 /// Flows of one direction, and when they have done enough.
 struct Direction {
     /// From here.
     sends: bool,
-    flows: Flows,
+    flows: Carrier,
     enough: Option<Arc<Enough>>,
 }
 
 /// Threads for the streams, which wait: those that send, and those that receive.
 fn flows(
     order: &Order,
-    mut streams: Vec<TcpStream>,
+    streams: Streams,
 ) -> Result<(Option<Direction>, Option<Direction>), Stopped> {
     let asked = &order.parameters;
     let rate = |bits_per_s: i64| {
@@ -203,7 +277,11 @@ fn flows(
         let bits_per_s = u64::try_from(bits_per_s).ok().filter(|&bits| bits > 0)?;
         Some(Rate { bits_per_s, burst })
     };
-    let direction = |up: bool, streams: Vec<TcpStream>| -> Result<_, Stopped> {
+    let width = match asked.udp_counters_64bit {
+        0 => Width::Bits32,
+        _ => Width::Bits64,
+    };
+    let direction = |up: bool, streams: Streams| -> Result<_, Stopped> {
         if streams.is_empty() {
             return Ok(None);
         }
@@ -214,8 +292,16 @@ fn flows(
             rate: rate(asked.bandwidth).filter(|_| up),
             enough: enough.clone(),
         };
-        let flows = Flows::start_as(streams, &how, sys::clock::wall());
-        let flows = flows.map_err(|error| Stopped::failed(error.to_string()))?;
+        let flows = match streams {
+            Streams::Tcp(streams) => {
+                let flows = Flows::start_as(streams, &how, sys::clock::wall());
+                Carrier::Tcp(flows.map_err(|error| Stopped::failed(error.to_string()))?)
+            }
+            Streams::Udp(sockets) => {
+                let sockets = Sockets::start(sockets, &how, width);
+                Carrier::Udp(sockets.map_err(Stopped::system("start streams"))?)
+            }
+        };
         Ok(Some(Direction {
             sends: up,
             flows,
@@ -223,12 +309,12 @@ fn flows(
         }))
     };
     let up = match (asked.bidirectional, asked.reverse) {
-        (true, _) => streams.len() / 2,
+        (true, _) => usize::try_from(asked.streams()).unwrap_or(usize::MAX),
         (false, true) => 0,
-        (false, false) => streams.len(),
+        (false, false) => usize::MAX,
     };
-    let rest = streams.split_off(up);
-    Ok((direction(true, streams)?, direction(false, rest)?))
+    let (up, down) = streams.split(up);
+    Ok((direction(true, up)?, direction(false, down)?))
 }
 
 /// Whole seconds of parameters.

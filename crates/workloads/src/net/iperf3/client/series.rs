@@ -1,7 +1,8 @@
 //! What is counted of a test, from one look at its flows to the next.
 
 use super::Direction;
-use model::flows::{Carried, Counted, Interval, Kernel, Moved, Peaks};
+use super::carrier::Look;
+use model::flows::{Carried, Counted, Datagrams, Interval, Kernel, Moved, Peaks};
 use model::units::{Bytes, Nanos};
 use sys::tcp::Info;
 
@@ -12,18 +13,12 @@ struct Seen {
     flows: Vec<Look>,
 }
 
-/// Bytes until then, and what the kernel knows.
-type Look = (u64, Option<Info>);
-
 impl Seen {
     fn look(at: u64, directions: &[Option<Direction>; 2]) -> Self {
-        let each = directions.iter().flatten().flat_map(|direction| {
-            let infos = direction.flows.infos().map(Result::ok);
-            direction.flows.each().zip(infos)
-        });
+        let all = directions.iter().flatten();
         Self {
             at,
-            flows: each.collect(),
+            flows: all.flat_map(|direction| direction.flows.looks()).collect(),
         }
     }
 }
@@ -56,7 +51,7 @@ impl Series {
     pub(super) fn begin(at: u64, directions: &[Option<Direction>; 2], omits: bool) -> Self {
         let zero = Seen::look(at, directions);
         let [up, _] = directions;
-        let up = up.as_ref().map_or(0, |up| up.flows.each().count());
+        let up = up.as_ref().map_or(0, |up| up.flows.looks().len());
         Self {
             sends: (0..zero.flows.len()).map(|place| place < up).collect(),
             peaks: vec![None; zero.flows.len()],
@@ -76,7 +71,14 @@ impl Series {
     pub(super) fn before(&self, sends: bool) -> u64 {
         let all = self.zero.flows.iter().zip(&self.sends);
         let own = all.filter(|&(_, &own)| own == sends);
-        own.map(|((bytes, _), _)| bytes).sum()
+        own.map(|(look, _)| look.bytes).sum()
+    }
+
+    /// Datagrams of this flow before counting began.
+    pub(super) fn packets_before(&self, place: usize) -> u64 {
+        let look = self.zero.flows.get(place);
+        let datagrams = look.and_then(|look| look.datagrams);
+        datagrams.map_or(0, |datagrams| datagrams.packets)
     }
 
     pub(super) const fn is_omitted(&self) -> bool {
@@ -100,8 +102,12 @@ impl Series {
         let both = self.last.flows.iter().zip(&now.flows).zip(&self.sends);
         let moved = both.map(|((before, now), &sends)| Moved {
             sends,
-            bytes: Bytes(now.0.saturating_sub(before.0)),
-            kernel: before.1.zip(now.1).map(|(before, now)| kernel(before, now)),
+            bytes: Bytes(now.bytes.saturating_sub(before.bytes)),
+            kernel: before
+                .info
+                .zip(now.info)
+                .map(|(before, now)| kernel(before, now)),
+            datagrams: datagrams(before, now),
         });
         let interval = Interval {
             start: since(self.last.at),
@@ -110,8 +116,8 @@ impl Series {
             moved: moved.collect(),
         };
         if !self.is_omitted {
-            for (peaks, (_, info)) in self.peaks.iter_mut().zip(&now.flows) {
-                *peaks = info.map(|info| Sums::with(*peaks, info)).or(*peaks);
+            for (peaks, look) in self.peaks.iter_mut().zip(&now.flows) {
+                *peaks = look.info.map(|info| Sums::with(*peaks, info)).or(*peaks);
             }
         }
         self.last = now;
@@ -129,8 +135,9 @@ impl Series {
         let both = self.zero.flows.iter().zip(&self.last.flows);
         let all = both.zip(&self.sends).zip(&self.peaks);
         let one = |(((zero, last), &sends), peaks): (((&Look, &Look), &bool), &Option<Sums>)| {
-            let bytes = Bytes(last.0.saturating_sub(zero.0));
+            let bytes = Bytes(last.bytes.saturating_sub(zero.bytes));
             let own = Some(Counted { bytes, span });
+            let datagrams = datagrams(zero, last);
             let again = |(zero, last): (Info, Info)| {
                 u64::from(last.total_retrans.wrapping_sub(zero.total_retrans))
             };
@@ -138,12 +145,25 @@ impl Series {
                 sends,
                 sent: own.filter(|_| sends),
                 received: own.filter(|_| !sends),
-                retransmits: zero.1.zip(last.1).map(again).filter(|_| sends),
+                retransmits: zero.info.zip(last.info).map(again).filter(|_| sends),
                 peaks: peaks.map(Sums::peaks),
+                sent_packets: datagrams.map(|own| own.packets).filter(|_| sends),
+                datagrams: datagrams.filter(|_| !sends),
             }
         };
         all.map(one).collect()
     }
+}
+
+/// What came between two looks. What comes late takes a loss back that an earlier interval has told.
+fn datagrams(before: &Look, now: &Look) -> Option<Datagrams> {
+    let (before, now) = before.datagrams.zip(now.datagrams)?;
+    Some(Datagrams {
+        packets: now.packets.saturating_sub(before.packets),
+        lost: now.lost.saturating_sub(before.lost),
+        out_of_order: now.out_of_order.saturating_sub(before.out_of_order),
+        jitter: now.jitter,
+    })
 }
 
 fn kernel(before: Info, now: Info) -> Kernel {

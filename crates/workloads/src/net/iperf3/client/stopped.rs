@@ -57,16 +57,23 @@ impl Stopped {
 
     /// The other end, or the way to it.
     pub(super) fn of(why: &Trouble, order: &Order, so_far: Option<Ended>) -> Self {
-        let told = why.told(&order.peer, "test with").to_string();
-        let (first, hint) = match told.split_once("\nhint: ") {
-            Some((first, hint)) => (first, Some(hint.to_owned())),
-            None => (told.as_str(), None),
-        };
+        let told = Self::told(&why.told(&order.peer, "test with").to_string());
         Self {
-            words: in_words(why, order).unwrap_or_else(|| first.to_owned()),
-            hint,
+            words: in_words(why, order).unwrap_or(told.words),
+            hint: told.hint,
             is_ours: false,
             so_far: so_far.map(Box::new),
+        }
+    }
+
+    /// In words that may have what helps behind them.
+    pub(super) fn told(words: &str) -> Self {
+        match words.split_once("\nhint: ") {
+            Some((first, hint)) => Self {
+                hint: Some(hint.to_owned()),
+                ..Self::failed(first.to_owned())
+            },
+            None => Self::failed(words.to_owned()),
         }
     }
 }

@@ -27,7 +27,7 @@ struct Seen {
 impl Onlooker for Seen {
     fn greeted(&mut self, greeted: &Greeted) {
         assert_eq!(greeted.cookie.len(), 36);
-        assert!(greeted.mss > 500);
+        assert!(greeted.mss > 500 && greeted.block.0 > 0);
     }
 
     fn begun(&mut self, begun: &Begun) {
@@ -51,8 +51,8 @@ fn order(at: SocketAddr, parameters: Parameters) -> Order {
         connect_within: Some(LONG),
         interval: Some(Duration::from_millis(250)),
         parameters: Parameters {
-            tcp: true,
-            len: 8192,
+            tcp: !parameters.udp,
+            len: if parameters.udp { 1000 } else { 8192 },
             ..parameters
         },
     }
@@ -176,6 +176,120 @@ fn bytes_and_blocks_end_a_test_of_all_streams_together() {
         assert!(ended.span > Nanos::ZERO);
         assert_eq!(seen.intervals.last().unwrap().end, ended.span);
     }
+}
+
+/// A test by UDP, of 1 Mbit/s where it has no other rate.
+fn by_udp(parameters: Parameters) -> (Seen, Ended) {
+    let bandwidth = match parameters.bandwidth {
+        0 => 1_000_000,
+        other => other,
+    };
+    let (seen, done) = served(Parameters {
+        udp: true,
+        bandwidth,
+        ..parameters
+    });
+    (seen, done.unwrap())
+}
+
+#[test]
+fn datagrams_flow_each_way_and_are_counted_at_both_ends() {
+    for (reverse, bidirectional, parallel, wide) in [
+        (false, false, 1, 0),
+        (true, false, 2, 1),
+        (false, true, 2, 0),
+    ] {
+        let (seen, ended) = by_udp(Parameters {
+            time: 1,
+            reverse,
+            bidirectional,
+            parallel,
+            udp_counters_64bit: wide,
+            ..Parameters::default()
+        });
+        fits(&seen, &ended);
+        assert!(seen.intervals.len() >= 2, "{:?}", seen.intervals);
+        for (place, flow) in ended.flows.iter().enumerate() {
+            let sent = flow.sent_packets.unwrap();
+            let came = flow.datagrams.unwrap();
+            assert_eq!((came.lost, came.out_of_order), (0, 0));
+            // Some were on their way at the end, or before the other end counted.
+            assert!(came.packets.abs_diff(sent) <= 20, "{came:?} of {sent}");
+            assert!((80..=160).contains(&sent), "{sent}");
+            let told = seen.intervals.iter().map(|all| all.moved[place]);
+            let told: u64 = told.map(|one| one.datagrams.unwrap().packets).sum();
+            assert_eq!(told, if flow.sends { sent } else { came.packets });
+            if !flow.sends {
+                assert!(came.jitter > Nanos::ZERO);
+                assert_eq!(bytes_of(flow.received), 1000 * came.packets);
+            }
+            assert!(flow.retransmits.is_none() && flow.peaks.is_none());
+        }
+        assert_eq!(
+            (&ended.congestion, &ended.remote_congestion),
+            (&None, &None)
+        );
+    }
+}
+
+#[test]
+fn bytes_and_blocks_end_a_test_by_udp() {
+    for (num, blockcount, reverse) in [(20_500, 0, false), (0, 21, false), (20_500, 0, true)] {
+        let (seen, ended) = by_udp(Parameters {
+            num,
+            blockcount,
+            reverse,
+            ..Parameters::default()
+        });
+        let flow = &ended.flows[0];
+        let own = if reverse { flow.received } else { flow.sent };
+        // A look every 5 ms sees that it is enough, and another datagram comes in 8 ms.
+        assert!((21_000..=23_000).contains(&bytes_of(own)), "{own:?}");
+        assert_eq!(seen.intervals.last().unwrap().end, ended.span);
+    }
+}
+
+#[test]
+fn datagrams_that_are_omitted_are_in_no_count() {
+    for reverse in [false, true] {
+        let (seen, ended) = by_udp(Parameters {
+            omit: 1,
+            time: 1,
+            reverse,
+            ..Parameters::default()
+        });
+        assert!(seen.intervals[0].is_omitted);
+        let flow = &ended.flows[0];
+        let (sent, came) = (flow.sent_packets.unwrap(), flow.datagrams.unwrap().packets);
+        assert!(
+            (80..=160).contains(&sent) && (80..=160).contains(&came),
+            "{sent} {came}"
+        );
+    }
+}
+
+#[test]
+fn datagrams_without_a_size_are_as_long_as_a_segment_and_go_as_fast_as_they_may() {
+    let order = |len, mss| {
+        let parameters = Parameters {
+            udp: true,
+            ..Parameters::default()
+        };
+        let mut order = order("127.0.0.1:1".parse().unwrap(), parameters);
+        order.parameters.len = len;
+        order.sized(mss).parameters.len
+    };
+    assert_eq!(order(0, 1448), 1448);
+    assert_eq!(order(0, 65_520), 1460);
+    assert_eq!(order(1200, 1448), 1200);
+    let (_, done) = served(Parameters {
+        udp: true,
+        num: 3_000_000,
+        bandwidth: 900_000_000_000,
+        ..Parameters::default()
+    });
+    let sent = done.unwrap().flows[0].sent_packets.unwrap();
+    assert!(sent >= 3000, "{sent}");
 }
 
 #[test]

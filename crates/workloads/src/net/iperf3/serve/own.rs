@@ -12,6 +12,7 @@ use super::order::Limits;
 use super::streams::{STRAY_MAX, listening, plain};
 use super::test::{self, Client};
 use crate::net::exchange::{Link, answer, is_nothing_yet};
+use crate::net::own::clock::OfClock;
 use crate::net::own::hello::Hello;
 use crate::net::own::proof::TAKEN;
 use crate::net::own::{Answer, Protocol, Request, SessionKey};
@@ -198,7 +199,8 @@ impl Session<'_, '_> {
         }
         self.is_end()?;
         let count = self.seat.answered();
-        Answer::Done { count }.write(self.line.within(ANSWER))?;
+        let clock = None;
+        Answer::Done { count, clock }.write(self.line.within(ANSWER))?;
         Ok(format!("{count} connections"))
     }
 
@@ -235,25 +237,27 @@ impl Session<'_, '_> {
         // Held until the end, by which they end.
         let _load = [self.load(up, false)?, self.load(down, true)?];
         let watch = Watch::new(self.serving, until);
-        let count = if let Some(socket) = socket {
+        let (count, clock) = if let Some(socket) = socket {
             self.meet(&socket)?;
             let link = Link::Udp(socket);
             let line = &*self.line;
-            let count = answer(&link, size, || watch.is_over() || watch.is_gone(line));
+            let (before, stamps) = (OfClock::now(), Cell::new(0));
+            let is_over = || watch.is_over() || watch.is_gone(line);
+            let count = answer(&link, size, Some(&stamps), is_over);
             let count = count.map_err(|error| Ending::system("answer datagrams", error))?;
             watch.why()?;
             self.line.within(ANSWER);
             self.is_end()?;
-            count
+            (count, (stamps.get() > 0).then(|| before.until_now()))
         } else {
             let stream = self.line.stream().try_clone();
             let stream = stream.map_err(|error| Ending::system("make a socket", error))?;
-            let count = answer(&Link::Tcp(stream), size, || watch.is_over());
+            let count = answer(&Link::Tcp(stream), size, None, || watch.is_over());
             let count = count.map_err(said)?;
             watch.why()?;
-            count
+            (count, None)
         };
-        Answer::Done { count }.write(self.line.within(ANSWER))?;
+        Answer::Done { count, clock }.write(self.line.within(ANSWER))?;
         Ok(format!("{count} messages answered"))
     }
 

@@ -145,7 +145,7 @@ fn a_second_client_hears_at_once_for_how_long_the_first_one_is_served() {
         stranger.write_all(&[7; 32]).unwrap();
         let said = rest(&mut stranger);
         assert!(said == [WRONG] && BUSY != WRONG);
-        assert_eq!(first.ends(soon()).unwrap(), 0);
+        assert_eq!(first.ends(soon()).unwrap(), (0, None));
         // The desk is free again.
         session(at).facts(0, soon()).unwrap();
     });
