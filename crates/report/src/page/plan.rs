@@ -331,7 +331,7 @@ mod tests {
             to_peers: Nanos::from_secs(16),
             ..Written::default()
         };
-        let bound = sent(written, Some(Bytes(5_000_000_000))).unwrap();
+        let bound = super::sent(written, Some(Bytes(5_000_000_000))).unwrap();
         assert!(!bound.contains("not bounded"), "{bound}");
         assert!(
             bound.ends_with("no more than 5.00 GB in all (`--max-bytes`)"),
