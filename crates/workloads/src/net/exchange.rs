@@ -193,8 +193,8 @@ impl Asker {
         self.missed.all
     }
 
-    /// Messages that come back with the other side's times: so many at most, for so long at most. Nothing where it gives
-    /// none. They are no exchanges.
+    /// Messages that come back with the other side's times: so many at most, for so long at most. Nothing where it
+    /// gives none. They are no exchanges.
     pub(crate) fn stamped(&mut self, count: usize, within: Duration) -> io::Result<Vec<Stamped>> {
         let Link::Udp(socket) = &self.link else {
             return Ok(Vec::new());
