@@ -1,5 +1,5 @@
-//! A test of flows of TCP or UDP between two machines, as whoever looks on sees it: when it begins, of each interval, and in
-//! the end. `workloads` makes it, and `dialects` tells it in another program's words.
+//! A test of flows of TCP or UDP between two machines, as whoever looks on sees it: when it begins, of each interval,
+//! and in the end. `workloads` makes it, and `dialects` tells it in another program's words.
 
 use crate::units::{Bytes, Nanos};
 use std::net::SocketAddr;

@@ -116,10 +116,12 @@ pub(crate) struct Stamped {
     pub(crate) came: u64,
 }
 
-/// A message that asks for times is so much longer: by its number.
-const NUMBER_BYTES: usize = 8;
+/// How long a message is that asks for times, where messages have so many bytes: small, and none of them.
+const fn asks(bytes: usize) -> usize {
+    if bytes == 16 { 17 } else { 16 }
+}
 
-/// And its answer once more, by two instants.
+/// Its answer is longer by two instants.
 const STAMP_BYTES: usize = 16;
 
 /// So many without times, and the other side gives none.
@@ -193,13 +195,13 @@ impl Asker {
         self.missed.all
     }
 
-    /// Messages that come back with the other side's times: so many at most, for so long at most. Nothing where it gives
-    /// none. They are no exchanges.
+    /// Messages that come back with the other side's times: so many at most, for so long at most. Nothing where it
+    /// gives none. They are no exchanges.
     pub(crate) fn stamped(&mut self, count: usize, within: Duration) -> io::Result<Vec<Stamped>> {
         let Link::Udp(socket) = &self.link else {
             return Ok(Vec::new());
         };
-        let asked = self.message.len() + NUMBER_BYTES;
+        let asked = asks(self.message.len());
         let (mut message, mut answer) = (vec![0; asked], vec![0; asked + STAMP_BYTES]);
         let (mut all, mut unanswered) = (Vec::new(), 0);
         let until = Until::after(within);
@@ -207,7 +209,7 @@ impl Asker {
             if until.left().is_none() || (all.is_empty() && unanswered >= UNANSWERED_MAX) {
                 break;
             }
-            message[asked - NUMBER_BYTES..].copy_from_slice(&number.to_le_bytes());
+            message[..8].copy_from_slice(&number.to_le_bytes());
             let sent = wall();
             again(|| socket.send(&message))?;
             // Others are late, or of a side that knows of no times.
@@ -327,13 +329,14 @@ pub(crate) fn answer(
         }
         Link::Udp(socket) => {
             socket.set_read_timeout(Some(PATIENCE / TRIES))?;
-            message.resize(bytes + NUMBER_BYTES + STAMP_BYTES, 0);
+            // What is longer than either is none of them.
+            message.resize(bytes.max(asks(bytes)) + STAMP_BYTES, 0);
             loop {
                 match again(|| socket.recv(&mut message)) {
                     Ok(0) => break,
                     Ok(got) => {
-                        if let Some(stamps) = stamps.filter(|_| got == bytes + NUMBER_BYTES) {
-                            stamp(socket, &mut message)?;
+                        if let Some(stamps) = stamps.filter(|_| got == asks(bytes)) {
+                            stamp(socket, &mut message[..got + STAMP_BYTES])?;
                             stamps.set(stamps.get() + 1);
                         } else {
                             again(|| socket.send(&message[..got.min(bytes)]))?;
@@ -448,7 +451,7 @@ mod tests {
 
     #[test]
     fn messages_come_back_with_times_where_the_other_side_gives_them() {
-        for (bytes, gives) in [(1, true), (29, true), (16_384, true), (5, false)] {
+        for (bytes, gives) in [(1, true), (16, true), (16_384, true), (5, false)] {
             let [client, server] = sockets();
             let serve = move || {
                 let stamps = Cell::new(0);

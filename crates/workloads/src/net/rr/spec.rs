@@ -112,9 +112,9 @@ pub(super) static SPEC: Spec = Spec {
             UP[0],
             MetricClass::LatencyTypical,
             "Over UDP: the mean time of the way there alone, from before a message is sent here until the peer has it, \
-             of 1000 messages behind the measured part (those of a second, where they are fewer), whose answers have \
-             the peer's times. It is told where both clocks may be off by less than a tenth of it together (maxerror \
-             of adjtimex; on one machine they are one).",
+             of 1000 messages of 16 bytes behind the measured part (those of a second, where they are fewer), whose \
+             answers have the peer's times. It is told where both clocks may be off by less than a tenth of it \
+             together (maxerror of adjtimex; on one machine they are one).",
         ),
         time(UP[1], MetricClass::LatencyTypical, "Its median."),
         time(UP[2], MetricClass::LatencyExtreme, "Its p99."),

@@ -106,7 +106,8 @@ pub fn run(order: &Order, onlooker: &mut dyn Onlooker) -> Result<Ended, Stopped>
 const DATAGRAM_DEFAULT: i64 = 1460;
 
 impl Order {
-    /// Blocks have a size: datagrams without one are as long as a segment of the control connection, so that they go whole.
+    /// Blocks have a size: datagrams without one are as long as a segment of the control connection, so that they go
+    /// whole.
     fn sized(&self, mss: u32) -> Self {
         let mut sized = self.clone();
         let asked = &mut sized.parameters;
