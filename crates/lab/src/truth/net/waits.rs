@@ -42,6 +42,9 @@ const POLICED: f64 = 12_500_000.0;
 const POLICED_AT_ONCE: f64 = 375_000.0;
 const TRIED: f64 = 4.0;
 
+/// The queue of a filter that stands for one: four datagrams.
+const FOUR: &str = "6000";
+
 /// Bytes of a datagram of `net.udp-max`; the headers of UDP and IPv4, and of Ethernet.
 const DATAGRAM: f64 = 1400.0;
 const HEADERS: f64 = 28.0;
@@ -219,7 +222,7 @@ fn policed(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Result
         ("nft limit", DATAGRAM + HEADERS)
     } else {
         let rate = format!("{:.0}bit", POLICED * 8.0);
-        let filter = ["tbf", "rate", &rate, "burst", &at_once, "limit", AT_ONCE];
+        let filter = ["tbf", "rate", &rate, "burst", &at_once, "limit", FOUR];
         cable.shape(End::Here, &filter)?;
         ("tbf with no queue", DATAGRAM + HEADERS + ETHERNET)
     };
