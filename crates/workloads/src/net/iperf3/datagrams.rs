@@ -91,10 +91,14 @@ impl Sending<'_> {
     ) -> io::Result<()> {
         let (mut part, size) = (member.part(), batch.bytes());
         // Where they follow each other more closely, a timer for each would cost more than the datagram does: the
-        // kernel ends a sleep up to so much later, and what is due by then goes together.
-        if self.pace.cost(size) >= SLACK_PS {
+        // kernel ends a sleep up to so much later, and what is due by then goes together. Otherwise each has a call and
+        // an instant of its own, also behind a schedule: a thread may lose its CPU in the middle of a call.
+        let together = if self.pace.cost(size) < SLACK_PS {
+            batch.most()
+        } else {
             sleep_exactly();
-        }
+            1
+        };
         let mut due = monotonic();
         let mut alone = false;
         while !member.stopped() && !is_over() {
@@ -102,7 +106,7 @@ impl Sending<'_> {
             let bursts = self.pace.due(due, now, size * self.burst);
             let all = bursts
                 .saturating_mul(self.burst)
-                .min(self.burst.max(batch.most()));
+                .min(self.burst.max(together));
             let mut turns = 0;
             while turns < all && !member.stopped() {
                 if begins_anew(&mut part, member) {
@@ -111,11 +115,7 @@ impl Sending<'_> {
                         late.clear();
                     }
                 }
-                let count = if alone {
-                    1
-                } else {
-                    batch.most().min(all - turns)
-                };
+                let count = if alone { 1 } else { together.min(all - turns) };
                 for place in 0..count {
                     header(now, tally.packets + 1 + place as u64)
                         .write(batch.at(place), self.width);
