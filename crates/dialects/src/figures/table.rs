@@ -418,7 +418,7 @@ mod tests {
             "a,b,ns,1,,,more",
             "`better` is `higher` or `lower`, not `more`",
         );
-        let units = "`MB/s` is none of the units ops_per_s, bytes_per_s, ns, bytes, share, number";
+        let units = "`MB/s` is none of the units ops_per_s, bytes_per_s, net_bytes_per_s, ns, bytes, share, number";
         check("a,b,MB/s,1", units);
     }
 

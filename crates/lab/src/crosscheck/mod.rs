@@ -12,8 +12,9 @@
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
 //! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark, [`net`] for networks, beside
-//! iperf3, [`udp`] the highest rate of datagrams, and [`pairings`] each of both ends with the other program's. [`rebuild`] asks another question: whether our
-//! own figures stay where they are when the program is linked in another order.
+//! iperf3, [`udp`] the highest rate of datagrams, and [`pairings`] each of both ends with the other program's.
+//! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another
+//! order.
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
@@ -54,8 +55,8 @@ const ROUNDS: u32 = sys::loops::CLONES;
     name = "cargo lab crosscheck",
     no_binary_name = true,
     after_help = "`cargo lab crosscheck files` does the same for file systems, `servers`, `pgbench` and `kv` in its \
-                  place for databases, `net`, `udp` and `pairings` for networks, and `cargo lab crosscheck rebuild` asks \
-                  whether figures move with the order of linking; each has a `--help` of its own."
+                  place for databases, `net`, `udp` and `pairings` for networks, and `cargo lab crosscheck rebuild` \
+                  asks whether figures move with the order of linking; each has a `--help` of its own."
 )]
 struct Options {
     #[command(flatten)]

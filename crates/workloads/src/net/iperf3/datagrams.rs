@@ -11,7 +11,7 @@ use engine::recorder::Latencies;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
-use sys::clock::monotonic;
+use sys::clock::{monotonic, sleep_exactly};
 use sys::datagrams::Batch;
 use sys::loops::team::Member;
 
@@ -65,6 +65,9 @@ pub(crate) fn receive(
     Ok(())
 }
 
+/// The slack of a thread's sleeps, in picoseconds. Source: prctl(2), `PR_SET_TIMERSLACK`.
+const SLACK_PS: u64 = 50_000_000;
+
 /// What a sender has.
 #[derive(Debug)]
 pub(crate) struct Sending<'a> {
@@ -87,6 +90,15 @@ impl Sending<'_> {
         mut late: Option<&mut Latencies>,
     ) -> io::Result<()> {
         let (mut part, size) = (member.part(), batch.bytes());
+        // Where they follow each other more closely, a timer for each would cost more than the datagram does: the
+        // kernel ends a sleep up to so much later, and what is due by then goes together. Otherwise each has a call and
+        // an instant of its own, also behind a schedule: a thread may lose its CPU in the middle of a call.
+        let together = if self.pace.cost(size) < SLACK_PS {
+            batch.most()
+        } else {
+            sleep_exactly();
+            1
+        };
         let mut due = monotonic();
         let mut alone = false;
         while !member.stopped() && !is_over() {
@@ -94,7 +106,7 @@ impl Sending<'_> {
             let bursts = self.pace.due(due, now, size * self.burst);
             let all = bursts
                 .saturating_mul(self.burst)
-                .min(self.burst.max(batch.most()));
+                .min(self.burst.max(together));
             let mut turns = 0;
             while turns < all && !member.stopped() {
                 if begins_anew(&mut part, member) {
@@ -103,11 +115,7 @@ impl Sending<'_> {
                         late.clear();
                     }
                 }
-                let count = if alone {
-                    1
-                } else {
-                    batch.most().min(all - turns)
-                };
+                let count = if alone { 1 } else { together.min(all - turns) };
                 for place in 0..count {
                     header(now, tally.packets + 1 + place as u64)
                         .write(batch.at(place), self.width);
@@ -171,8 +179,8 @@ mod tests {
 
     type Done<T> = (io::Result<()>, Tally, T, [u64; 2]);
 
-    /// A sender to whom everything is due at once, for so long or until it ends: what it counted, how late each was, and
-    /// its calls.
+    /// A sender to whom everything is due at once, for so long: what it counted, how late each was, its calls, and how
+    /// many of them were trains.
     fn sent(socket: UdpSocket, burst: usize, nanos: u64) -> Done<Latencies> {
         socket.set_write_timeout(Some(LOOK)).unwrap();
         let work = move |member: &Member| {

@@ -39,7 +39,7 @@ impl Pace {
 
     /// What so many bytes take, in picoseconds.
     #[inline]
-    fn cost(&self, bytes: usize) -> u64 {
+    pub(crate) fn cost(&self, bytes: usize) -> u64 {
         let cost = bytes as u128 * 8_000_000_000_000 / u128::from(self.bits_per_s);
         u64::try_from(cost).unwrap_or(u64::MAX)
     }

@@ -141,7 +141,6 @@ fn send(socket: &UdpSocket, pace: &Pace, (size, seed): (usize, u64), member: &Me
         burst: 1,
     };
     member.wait();
-    sys::clock::sleep_exactly();
     let done = sending.send(&mut batch, member, &|| false, &mut tally, Some(&mut late));
     Flowed {
         tally,

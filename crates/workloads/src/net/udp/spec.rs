@@ -66,8 +66,9 @@ pub(super) static SPEC: Spec = Spec {
           protocol. Each copy is a flow: a socket with a thread of its own here, which sends by a schedule of \
           instants. One operation is a look at the flows, every millisecond.\n\n\
           Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
-          counted here. Datagrams that are due at once are sent by one system call, and those that have come are taken \
-          by one. UDP that is filtered while TCP passes fails the round with that word.",
+          counted here. Datagrams that have come are taken by one system call, and where they are less than 50 us \
+          apart, those that are due are sent by one. UDP that is filtered while TCP passes fails the round with that \
+          word.",
     params: &[
         DIRECTION,
         ParamDef {

@@ -176,7 +176,6 @@ impl Flow {
                         .copy_from_slice(&self.payload[..self.length]);
                 }
                 member.wait();
-                sys::clock::sleep_exactly();
                 let sending = Sending {
                     socket,
                     width: *width,
