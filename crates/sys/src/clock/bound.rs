@@ -5,7 +5,8 @@
 use std::io;
 
 /// The largest error of [`super::wall`] in nanoseconds: half of the way to the server that the clock follows, and what
-/// it may have drifted since. `None` where nothing keeps it. Source: adjtimex(2), `maxerror` and `STA_UNSYNC`.
+/// it may have drifted since. `None` where nothing keeps it, and where who does tells no error: systemd-timesyncd says
+/// that there is none at all. Source: adjtimex(2), `maxerror`, `esterror` and `STA_UNSYNC`.
 pub fn wall_bound() -> io::Result<Option<u64>> {
     // SAFETY: `timex` holds integers alone, of which all bits 0 are a value.
     let mut told: libc::timex = unsafe { std::mem::zeroed() };
@@ -14,7 +15,7 @@ pub fn wall_bound() -> io::Result<Option<u64>> {
     if state < 0 {
         return Err(io::Error::last_os_error());
     }
-    let is_kept = told.status & libc::STA_UNSYNC == 0;
+    let is_kept = told.status & libc::STA_UNSYNC == 0 && told.esterror > 0;
     let bound = u64::try_from(told.maxerror).unwrap_or(u64::MAX);
     Ok(is_kept.then(|| bound.saturating_mul(1000)))
 }

@@ -28,7 +28,7 @@ pub(super) fn bound(here: &OfClock, there: Option<&OfClock>) -> Result<u64, Stri
         return Ok(0);
     }
     let of = |clock: &OfClock, whose: &str| {
-        let none = || format!("nothing keeps {whose} clock (STA_UNSYNC); {HINT}");
+        let none = || format!("nothing keeps {whose} clock, or tells how well; {HINT}");
         clock.bound_ns.ok_or_else(none)
     };
     let (here, there) = (of(here, "this machine's")?, of(there, "the peer's")?);
