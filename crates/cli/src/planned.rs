@@ -16,7 +16,7 @@ use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
 use model::spec::MetricDef;
-use model::units::{Bytes, Nanos, Unit};
+use model::units::{Bytes, Nanos};
 use report::Lang;
 use report::formats::Shown;
 use report::number::{self, counted, in_seconds};
@@ -104,7 +104,7 @@ fn written(runs: &[Run]) -> Written {
                 written.throughout = written.throughout.plus(span);
             }
             // Messages one at a time are no load of a network.
-            let is_flow = |metric: &MetricDef| metric.unit == Unit::BytesPerSecond;
+            let is_flow = |metric: &MetricDef| metric.unit.is_bytes_per_second();
             let flows = workload.metrics(&case.params).into_iter().any(is_flow);
             if flows && works_on(NamedKind::is_peer) {
                 match workload.bits_per_s(&case.params, case.id.copies) {

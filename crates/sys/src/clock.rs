@@ -40,6 +40,16 @@ pub fn boottime() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
+/// Nanoseconds that [`wall`] is ahead of [`boottime`]: of some looks at both, by the one that took the shortest.
+pub fn wall_ahead() -> u64 {
+    let look = |_| {
+        let (before, wall, after) = (boottime(), wall(), boottime());
+        let took = after.saturating_sub(before);
+        (took, wall.saturating_sub(before + took / 2))
+    };
+    (0..5).map(look).min().map_or(0, |(_, ahead)| ahead)
+}
+
 #[inline]
 #[expect(
     clippy::cast_sign_loss,

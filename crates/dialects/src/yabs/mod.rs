@@ -196,7 +196,7 @@ impl Report<'_> {
                 match bytes_per_s(text(key)) {
                     Some(value) => values.push(Figure::rate(
                         quantity,
-                        Unit::BytesPerSecond,
+                        Unit::NetBytesPerSecond,
                         MetricClass::Throughput,
                         value,
                     )),

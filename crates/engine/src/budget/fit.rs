@@ -179,8 +179,11 @@ const TIME: &str = "time";
 
 /// Whether rounds of this case may be made shorter, or longer: not where somebody has said how long they are.
 pub(crate) fn shortens(case: &PlannedCase) -> bool {
-    let mut set = case.set_otherwise();
-    case.shape.can_shorten() && !case.simulated && set.all(|(name, ..)| name != TIME)
+    case.shape.can_shorten() && !case.simulated && !is_set(case)
+}
+
+fn is_set(case: &PlannedCase) -> bool {
+    case.set_otherwise().any(|(name, ..)| name == TIME)
 }
 
 fn shorten(plan: &mut Plan, available: f64) {
@@ -230,11 +233,12 @@ fn rounds_of_one(case: &PlannedCase, left: Nanos, all: Nanos) -> (f64, f64) {
     (available, rounds.floor())
 }
 
-/// Whether time alone ends the run, and its rounds may have any length.
+/// Whether time alone ends the run, and its rounds may have any length, but for those that somebody has set.
 fn lengthens(plan: &Plan) -> bool {
     let by_time_alone = plan.passes.is_none() && plan.target.is_none() && plan.duel.is_none();
     let can = |case: &PlannedCase| shortens(case) && case.shape.rounds.is_none();
-    by_time_alone && plan.cases.iter().all(can)
+    let may = |case: &PlannedCase| can(case) || is_set(case);
+    by_time_alone && plan.cases.iter().all(may) && plan.cases.iter().any(can)
 }
 
 /// Makes rounds longer, and the warm-up of a single case shorter, where the budget alone ends the run and has time to
@@ -267,14 +271,11 @@ fn lengthen(plan: &mut Plan, budget: Nanos) {
         .iter()
         .map(|case| approx(round_cost(case).0))
         .sum();
-    let measured: f64 = plan
-        .cases
-        .iter()
-        .map(|case| approx(case.shape.measure.0))
-        .sum();
+    let free = plan.cases.iter().filter(|case| !is_set(case));
+    let measured: f64 = free.map(|case| approx(case.shape.measure.0)).sum();
     let longer = (available / rounds - (pass - measured)) / measured;
     if longer > 1.0 {
-        for case in &mut plan.cases {
+        for case in plan.cases.iter_mut().filter(|case| !is_set(case)) {
             let measure = approx(case.shape.measure.0) * longer;
             case.shape.measure = Nanos(round_to_u64(measure.floor()));
         }

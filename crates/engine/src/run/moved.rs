@@ -6,13 +6,16 @@
 
 use model::plan::{CaseId, Plan};
 use model::record::{Failure, Outcome, Round};
+use model::spec::Nature;
 use model::units::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was moved.
 #[derive(Debug)]
 pub(super) struct Moved {
     most: Option<Bytes>,
+    /// The cases that move anything.
+    networked: BTreeSet<CaseId>,
     /// In all rounds.
     all: u64,
     /// The most that a round of a case has moved.
@@ -22,8 +25,11 @@ pub(super) struct Moved {
 impl Moved {
     /// Within the bound of this plan, after these rounds.
     pub(super) fn of<'a>(plan: &Plan, earlier: impl Iterator<Item = &'a Round>) -> Self {
+        let networked = plan.cases.iter();
+        let networked = networked.filter(|case| case.nature == Nature::Network);
         let mut moved = Self {
             most: plan.max_bytes,
+            networked: networked.map(|case| case.id.clone()).collect(),
             all: 0,
             each: BTreeMap::new(),
         };
@@ -45,7 +51,7 @@ impl Moved {
                     | Failure::OutOfMemory
                     | Failure::Hung { .. },
                 ),
-            ) => left.0,
+            ) if self.networked.contains(&round.case) => left.0,
             (None, _) => return,
         };
         self.all = self.all.saturating_add(moved);
@@ -64,7 +70,8 @@ impl Moved {
         let next = *self.each.get(case).filter(|each| **each > 0)?;
         (next.saturating_mul(sides as u64) > left.0).then(|| {
             Failure::Error(format!(
-                "no further round begins: of the {} B of `--max-bytes` {} are left, and a round has moved {next}",
+                "no further round begins: of the {} B of `--max-bytes` {} are left, and a round has moved {next}\nhint: a larger \
+                 `--max-bytes`",
                 most.0, left.0
             ))
         })

@@ -203,7 +203,7 @@ pub(super) fn within(place: &Place, bits_per_s: u64) -> Result<(), WorkError> {
     }
     let (left, needs) = (words::Bytes(left.0), words::Bytes(needs));
     Err(WorkError::Unsupported(format!(
-        "of `--max-bytes` {left} are left, and a round moves {needs} at least"
+        "of `--max-bytes` {left} are left, and a round moves {needs} at least\nhint: a larger `--max-bytes`"
     )))
 }
 
@@ -211,7 +211,7 @@ pub(super) fn within(place: &Place, bits_per_s: u64) -> Result<(), WorkError> {
 pub(super) fn spent(left: u64) -> WorkError {
     let left = words::Bytes(left);
     WorkError::Failed(format!(
-        "end the round: the {left} that were left of `--max-bytes` have passed"
+        "end the round: the {left} that were left of `--max-bytes` have passed\nhint: a larger `--max-bytes`"
     ))
 }
 

@@ -50,7 +50,7 @@ fn chart(view: &RunView<'_>, unit: &str, list: &[&MetricSummary], lang: Lang) ->
         ends().fold(0.0, f64::max),
     );
     let (kind, quantity) = (first.metric.unit, first.id.quantity.as_str());
-    let is_binary = matches!(kind, Unit::Bytes | Unit::BytesPerSecond);
+    let is_binary = kind == Unit::Bytes || kind.is_bytes_per_second();
     let axis = if most / least <= LINEAR_MAX {
         Axis::of_unit("", kind, quantity, 0.0, most)
     } else if is_binary {

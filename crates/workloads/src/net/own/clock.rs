@@ -2,11 +2,14 @@
 
 use model::digest::Digest;
 use serde::{Deserialize, Serialize};
-use sys::clock::wall_bound;
+use sys::clock::{wall_ahead, wall_bound};
 use sys::tree::Tree;
 
 /// Mixed in first, so that the digest is worth nothing to other programs.
 const KEY: &[u8] = b"kurabe clock 1";
+
+/// Looks at one clock differ by less: one is looked at twice, and may be corrected meanwhile.
+const ALIKE_NS: u64 = 10_000;
 
 /// How far it may be off, and whose it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,8 +17,11 @@ const KEY: &[u8] = b"kurabe clock 1";
 pub(crate) struct OfClock {
     /// The most, in nanoseconds; none where nothing keeps it.
     pub(crate) bound_ns: Option<u64>,
-    /// A digest of what names this boot of the machine: two that have the same share their clock.
+    /// A digest of what names this boot of the machine.
     pub(crate) boot: Option<String>,
+    /// Nanoseconds that the clock of the day is ahead of the one that began with the boot: two machines that were
+    /// restored from one snapshot have the same boot, and differ in this.
+    pub(crate) ahead_ns: Option<u64>,
 }
 
 impl OfClock {
@@ -26,7 +32,15 @@ impl OfClock {
         Self {
             bound_ns: wall_bound().ok().flatten(),
             boot: boot.ok().map(|id| format!("{:016x}", keyed(id))),
+            ahead_ns: Some(wall_ahead()),
         }
+    }
+
+    /// Whether both are one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let boots = self.boot.as_ref().zip(other.boot.as_ref());
+        let ahead = self.ahead_ns.zip(other.ahead_ns);
+        boots.is_some_and(|(a, b)| a == b) && ahead.is_some_and(|(a, b)| a.abs_diff(b) < ALIKE_NS)
     }
 
     /// From then until now: the larger bound, and none where it was not kept all the time.

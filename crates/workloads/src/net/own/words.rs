@@ -264,6 +264,7 @@ mod tests {
                 clock: Some(OfClock {
                     bound_ns: Some(u64::MAX),
                     boot: Some("x".to_owned()),
+                    ahead_ns: Some(0),
                 }),
             },
             Answer::Facts(Machine::default()),

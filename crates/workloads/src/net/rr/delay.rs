@@ -24,7 +24,7 @@ const HINT: &str = "chrony on both machines keeps their clocks closer";
 /// How far both clocks may be off together, in nanoseconds; or why nobody knows.
 pub(super) fn bound(here: &OfClock, there: Option<&OfClock>) -> Result<u64, String> {
     let there = there.ok_or("the peer tells no times: it is an older kurabe")?;
-    if here.boot.is_some() && here.boot == there.boot {
+    if here.is(there) {
         return Ok(0);
     }
     let of = |clock: &OfClock, whose: &str| {
@@ -202,10 +202,22 @@ mod tests {
         let clock = |boot: Option<&str>, bound_ns| OfClock {
             bound_ns,
             boot: boot.map(str::to_owned),
+            ahead_ns: Some(1_000_000),
         };
         let (a, b) = (clock(Some("a"), None), clock(Some("b"), Some(20)));
         assert_eq!(bound(&a, Some(&a.clone())), Ok(0));
         assert_eq!(bound(&b, Some(&clock(Some("c"), Some(30)))), Ok(50));
+        // Restored from one snapshot, at another time.
+        let other = OfClock {
+            ahead_ns: Some(1_020_000),
+            ..b.clone()
+        };
+        assert_eq!(bound(&b, Some(&other)), Ok(40));
+        let untold = OfClock {
+            ahead_ns: None,
+            ..b.clone()
+        };
+        assert_eq!(bound(&untold, Some(&untold)), Ok(40));
         let odd = clock(None, Some(u64::MAX));
         assert_eq!(bound(&odd, Some(&odd)), Ok(u64::MAX), "not known to be one");
         let why = |here: &OfClock, there: Option<&OfClock>| bound(here, there).unwrap_err();

@@ -10,6 +10,8 @@ use sys::clock::monotonic;
 #[derive(Debug)]
 pub(in crate::net) struct Enough {
     bytes: AtomicU64,
+    /// Whether it is a bound, which a round is not meant to come to.
+    is_bound: bool,
     /// Moved, or about to be.
     taken: AtomicU64,
     /// The instant of the last byte; 0 before.
@@ -21,6 +23,7 @@ impl Enough {
     pub(in crate::net) const fn new() -> Self {
         Self {
             bytes: AtomicU64::new(u64::MAX),
+            is_bound: false,
             taken: AtomicU64::new(0),
             reached: AtomicU64::new(0),
         }
@@ -68,9 +71,16 @@ impl Enough {
 
     /// Nothing moves any more once it is so many, from the beginning on.
     pub(in crate::net) fn of(bytes: Bytes) -> Arc<Self> {
-        let enough = Self::new();
-        enough.at(bytes.0);
-        Arc::new(enough)
+        Arc::new(Self {
+            bytes: AtomicU64::new(bytes.0),
+            is_bound: true,
+            ..Self::new()
+        })
+    }
+
+    /// Whether the round may come to its end without it.
+    pub(super) const fn is_bound(&self) -> bool {
+        self.is_bound
     }
 
     /// When it was enough, by the monotonic clock. Of several senders one may yet send its last block.

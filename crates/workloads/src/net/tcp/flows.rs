@@ -217,7 +217,7 @@ fn receive(
     let mut received = 0;
     // Where bytes end the test, the last of them are waited for and not a time.
     let mut wake = enough
-        .is_none()
+        .is_none_or(Enough::is_bound)
         .then(|| Wake::new(stream, room.len(), monotonic()));
     while !member.stopped() {
         match stream.read(room) {

@@ -178,10 +178,12 @@ impl Body for Round {
             self.talk.flows_from(monotonic());
             self.course.measured_part_begins(&self.flows);
         }
+        // Before somebody waits for the words of the end.
+        let is_kept = self.is_kept();
         match self.goes_on(Duration::from_millis(ops)) {
             Ok(true) => Ok(ops),
             Ok(false) => Ok(0),
-            Err(why) if self.is_kept() => {
+            Err(why) if is_kept => {
                 self.cut = Some(why);
                 Ok(0)
             }

@@ -6,7 +6,8 @@ use super::spec::{ABOVE, LOST, PACKETS, RATE};
 use super::test::{Order, Test};
 use crate::bracket::Bracket;
 use crate::net::figures::{CPU, Moment, PEER_CPU, cpu, tell};
-use crate::net::peer::{LISTENS_AGAIN_NS, LISTENS_WITHIN, Other, spent, within};
+use crate::net::iperf3::words;
+use crate::net::peer::{LISTENS_AGAIN_NS, LISTENS_WITHIN, Other, within};
 use crate::net::talk::{Refused, Talk};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
@@ -154,6 +155,15 @@ impl Search {
     }
 }
 
+/// Why no further rate is tried where so many bytes are left.
+fn none_further(left: u64) -> WorkError {
+    let left = words::Bytes(left);
+    WorkError::Failed(format!(
+        "try a further rate: it could move more than the {left} that are left of `--max-bytes`\nhint: a larger \
+         `--max-bytes`"
+    ))
+}
+
 impl Body for Search {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         for done in 0..ops {
@@ -172,7 +182,7 @@ impl Body for Search {
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let mut finish = Finish {
             // What held so far is kept, and is no sample: the search was not at its end.
-            failed: self.spent.map(spent),
+            failed: self.spent.map(none_further),
             ..Finish::default()
         };
         let sender = if self.order.up { "here" } else { "at the peer" };
