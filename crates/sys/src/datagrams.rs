@@ -231,7 +231,11 @@ impl<'a> Batch<'a> {
         }
         // The real length of what is too long for its place.
         let flags = libc::MSG_WAITFORONE | libc::MSG_TRUNC;
-        let came = self.call(libc::SYS_recvmmsg, socket, self.slots, flags)?;
+        let came = self.call(libc::SYS_recvmmsg, socket, self.slots, flags);
+        // What it points to moves with the batch.
+        let header = &mut self.messages[0].header;
+        (header.control, header.control_bytes) = (null_mut(), 0);
+        let came = came?;
         let is_train = |segment: usize| segment < self.messages[0].bytes as usize;
         self.trains += u64::from(self.segment().is_some_and(is_train));
         Ok(came)

@@ -100,6 +100,13 @@ mod tests {
         // Those of an earlier part, and those that failed.
         let earlier = [round(&a, failed(), Some(300))];
         let mut moved = Moved::of(&plan, earlier.iter());
+        moved.networked.insert(a.clone());
+        let of_memory = "memory.read@1".parse().unwrap();
+        moved.learn(&round(
+            &of_memory,
+            Outcome::Failed(Failure::OutOfMemory),
+            None,
+        ));
         assert_eq!(moved.left(), Some(Bytes(700)));
         moved.learn(&round(&b, failed(), None));
         moved.learn(&round(&b, failed(), Some(50)));

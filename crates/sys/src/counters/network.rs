@@ -43,9 +43,17 @@ const FILES: [(&str, &[(&str, &str)]); 3] = [
         &[
             ("TcpExt", "TCPTimeouts"),
             ("TcpExt", "ListenDrops"),
-            ("TcpExt", "PruneCalled"),
+            ("TcpExt", "RcvPruned"),
         ],
     ),
+];
+
+/// What IPv6 adds to these places, a name and a value in a line: the others count both.
+const UDP6: [(usize, &str); 4] = [
+    (5, "Udp6InErrors"),
+    (6, "Udp6RcvbufErrors"),
+    (7, "Udp6SndbufErrors"),
+    (8, "Udp6InCsumErrors"),
 ];
 
 /// A value for each of [`COUNTERS`]; `None` where this kernel, or this container, does not tell.
@@ -58,6 +66,7 @@ const ROOM: usize = 128 << 10;
 #[derive(Debug)]
 pub struct Network {
     files: [Option<File>; FILES.len()],
+    udp6: Option<File>,
     room: Vec<u8>,
 }
 
@@ -70,6 +79,7 @@ impl Network {
     fn at(directory: &Path) -> Self {
         Self {
             files: FILES.map(|(name, _)| File::open(directory.join(name)).ok()),
+            udp6: File::open(directory.join("snmp6")).ok(),
             room: vec![0; ROOM],
         }
     }
@@ -85,6 +95,16 @@ impl Network {
                     "" => of_every_cpu(text, column.parse().ok()?),
                     row => of_row(text, row, column),
                 });
+            }
+        }
+        let text = self
+            .udp6
+            .as_ref()
+            .and_then(|file| text(file, &mut self.room));
+        for (place, name) in UDP6 {
+            let more = text.and_then(|text| of_line(text, name));
+            if let Some((count, more)) = counts[place].as_mut().zip(more) {
+                *count = count.saturating_add(more);
             }
         }
         counts
@@ -110,6 +130,15 @@ fn of_row(text: &str, row: &str, column: &str) -> Option<u64> {
     let ((_, names), (_, numbers)) = (own.next()?, own.next()?);
     let place = names.split_whitespace().position(|name| name == column)?;
     numbers.split_whitespace().nth(place)?.parse().ok()
+}
+
+/// What stands behind this name.
+fn of_line(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text
+        .lines()
+        .filter_map(|line| line.split_once(char::is_whitespace));
+    let (_, value) = lines.find(|(own, _)| *own == name)?;
+    value.trim().parse().ok()
 }
 
 /// The sum of a column over the CPUs.
@@ -147,6 +176,9 @@ IpExt: 0 0\n";
 0765a32e 00000002 0000000a 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000\n\
 0859d26f 00000001 0000000c 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000\n";
 
+    const SNMP6: &str =
+        "Udp6InDatagrams                 \t7\nUdp6InErrors\t2\nUdp6RcvbufErrors \t1\n";
+
     fn read(files: &[(&str, &str)]) -> Counts {
         let place = std::env::temp_dir().join(format!(
             "network-{}-{:?}",
@@ -166,6 +198,7 @@ IpExt: 0 0\n";
     fn each_counter_is_found_by_its_name_whatever_stands_beside_it() {
         let counts = read(&[
             ("snmp", SNMP),
+            ("snmp6", SNMP6),
             ("netstat", NETSTAT),
             ("softnet_stat", SOFTNET),
         ]);
@@ -175,13 +208,13 @@ IpExt: 0 0\n";
             186_393_531,
             186_371_242,
             31_768,
+            1_054_748,
             1_054_746,
-            1_054_745,
             3,
             1,
             509,
             5,
-            12,
+            0,
         ];
         assert_eq!(counts, expected.map(Some));
     }

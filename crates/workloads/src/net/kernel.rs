@@ -1,7 +1,8 @@
 //! What the kernel counts of the network while a round measures: of every second, in the record as series; and in
 //! words, where something was dropped or held up.
 //!
-//! The counters are those of the whole network namespace: whoever else uses the network meanwhile is in them.
+//! The counters are those of the whole network namespace, and of `softnet_stat` of the whole machine: whoever else uses
+//! the network meanwhile is in them.
 
 use engine::workload::Finish;
 use model::num::approx;
@@ -42,7 +43,7 @@ pub(super) static SERIES: [MetricDef; COUNTERS.len()] = [
     ),
     series(
         7,
-        "Datagrams that were not sent for want of room (Udp SndbufErrors).",
+        "How often there was no room for a datagram to be sent (Udp SndbufErrors).",
     ),
     series(8, "Datagrams that came damaged (Udp InCsumErrors)."),
     series(
@@ -55,7 +56,7 @@ pub(super) static SERIES: [MetricDef; COUNTERS.len()] = [
     ),
     series(
         11,
-        "How often TCP threw away what had come (TcpExt PruneCalled).",
+        "How often TCP threw away what had come (TcpExt RcvPruned).",
     ),
 ];
 
@@ -69,11 +70,12 @@ const MEANS: [(&str, &str); 7] = [
     (
         "udp_receive_buffer_errors",
         "datagrams that had come were dropped on this machine, because a socket's buffer was full: its program was too \
-         slow, or `net.core.rmem_max` is small",
+         slow, or `net.core.rmem_default` is small",
     ),
     (
         "udp_send_buffer_errors",
-        "datagrams were not sent from this machine, because a socket's buffer was full: `net.core.wmem_max` is small",
+        "a sender of this machine found a socket's buffer full: it waited, or a datagram was not sent: \
+         `net.core.wmem_default` is small, or the link is the limit",
     ),
     (
         "udp_checksum_errors",
@@ -209,7 +211,7 @@ mod tests {
         );
         assert_eq!(finish.series.len(), 2);
         assert_eq!(finish.notes.len(), 1, "{:?}", finish.notes);
-        assert!(finish.notes[0].contains("`net.core.rmem_max`"));
+        assert!(finish.notes[0].contains("`net.core.rmem_default`"));
     }
 
     #[test]

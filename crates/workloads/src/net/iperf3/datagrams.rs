@@ -108,7 +108,7 @@ impl Sending<'_> {
                 .saturating_mul(self.burst)
                 .min(self.burst.max(together));
             let mut turns = 0;
-            while turns < all && !member.stopped() {
+            while turns < all && !member.stopped() && (turns == 0 || !is_over()) {
                 if begins_anew(&mut part, member) {
                     tally.omit();
                     if let Some(late) = &mut late {

@@ -4,11 +4,12 @@ use super::series::Series;
 use super::stopped::Stopped;
 use super::{Direction, Onlooker, Order, bytes, seconds};
 use crate::net::iperf3::control::{Control, Trouble};
-use crate::net::iperf3::{Results, StreamResults, stream_id};
+use crate::net::iperf3::{Parameters, Results, StreamResults, stream_id};
 use crate::net::peer::SAYS_WITHIN;
 use model::flows::{Carried, Counted, Cpu, Datagrams, Ended, RemoteReport};
 use model::num::{approx, round_to_u64};
 use model::units::{Bytes, Nanos};
+use std::io;
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::process::{Usage, usage_self};
@@ -23,6 +24,19 @@ const WHY_WITHIN: Duration = Duration::from_millis(500);
 
 /// Data that stands still for so long does not flow any more. Source: the default of iperf3's `--rcv-timeout`.
 const STILL_NS: u64 = 120_000_000_000;
+
+/// A datagram that is longer than the way takes. Source: udp(7), `EMSGSIZE`.
+const TOO_LONG: i32 = 90;
+
+/// Whether a sender that keeps to its rate may say nothing for so long between two bursts.
+fn may_pause(asked: &Parameters) -> bool {
+    let bits = asked
+        .len
+        .saturating_mul(8)
+        .saturating_mul(asked.burst.max(1));
+    let seconds = i64::try_from(STILL_NS / 1_000_000_000).unwrap_or(i64::MAX);
+    asked.bandwidth > 0 && bits / asked.bandwidth >= seconds
+}
 
 /// A test at work.
 pub(super) struct Course<'a> {
@@ -95,7 +109,7 @@ impl<'a> Course<'a> {
             }
             Over::Lost(words) => Err(Stopped {
                 so_far: Some(Box::new(self.ours(&series))),
-                ..Stopped::failed(words)
+                ..Stopped::told(&words)
             }),
         }
     }
@@ -173,8 +187,7 @@ impl<'a> Course<'a> {
         }
         if bytes != self.moved.0 {
             self.moved = (bytes, now);
-        } else if now.saturating_sub(self.moved.1) > STILL_NS
-            && self.order.parameters.bandwidth == 0
+        } else if now.saturating_sub(self.moved.1) > STILL_NS && !may_pause(&self.order.parameters)
         {
             let seconds = STILL_NS / 1_000_000_000;
             return Some(Over::Lost(format!("no byte has passed for {seconds} s")));
@@ -190,12 +203,18 @@ impl<'a> Course<'a> {
         }
         let directions = self.directions.iter_mut().flatten();
         let ended = directions.map(|direction| direction.flows.end());
-        let errors: Vec<String> = ended
-            .filter_map(Result::err)
-            .map(|error| error.to_string())
-            .collect();
-        let why = errors.first().map_or("it was closed", String::as_str);
-        Over::Lost(format!("a stream ended in the middle of the test: {why}"))
+        let errors: Vec<io::Error> = ended.filter_map(Result::err).collect();
+        let first = errors.first();
+        let why = first.map_or_else(|| "it was closed".to_owned(), ToString::to_string);
+        let hint = match first.and_then(io::Error::raw_os_error) {
+            Some(TOO_LONG) => {
+                "\nhint: datagrams are longer than the way takes: a smaller `-l`, or no `--dont-fragment`"
+            }
+            _ => "",
+        };
+        Over::Lost(format!(
+            "a stream ended in the middle of the test: {why}{hint}"
+        ))
     }
 
     /// What is known here alone.
