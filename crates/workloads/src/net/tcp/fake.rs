@@ -10,7 +10,7 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::units::Nanos;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::tree::Tree;
@@ -157,7 +157,13 @@ pub(in crate::net) fn beside<T>(
     script: impl FnOnce(&TcpListener) + Send,
     client: impl FnOnce(&Peer) -> T,
 ) -> T {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    // At a port that nobody has by UDP either: some scripts serve both.
+    let listener = loop {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        if UdpSocket::bind(listener.local_addr().unwrap()).is_ok() {
+            break listener;
+        }
+    };
     let peer = listener.local_addr().unwrap().to_string().parse().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
