@@ -27,6 +27,16 @@ const SENT_MAX: usize = 65_507;
 /// Bytes of a line of the caches, at which datagrams that are on their own begin.
 const LINE: usize = 64;
 
+/// Whether a datagram is longer than the way takes. Source: ip(7), `EMSGSIZE`.
+pub fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMSGSIZE)
+}
+
+/// Whether a queue in front of the card has no room. Source: send(2), `ENOBUFS`.
+pub fn is_full(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
 /// Whether a call has datagrams on their own, or one train of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {

@@ -3,7 +3,7 @@
 mod block;
 pub mod deadline;
 #[cfg(test)]
-mod ended;
+mod ended_tests;
 mod exchange;
 mod figures;
 pub mod iperf3;

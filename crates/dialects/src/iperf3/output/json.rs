@@ -254,9 +254,9 @@ impl Span {
 #[derive(Serialize)]
 struct Part {
     streams: Vec<PartOfStream>,
-    sum: PartSum,
+    sum: Sum,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sum_bidir_reverse: Option<PartSum>,
+    sum_bidir_reverse: Option<Sum>,
 }
 
 #[derive(Serialize)]
@@ -334,14 +334,16 @@ impl KernelOfPart {
 }
 
 #[derive(Serialize)]
-struct PartSum {
+struct Sum {
     #[serde(flatten)]
     span: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
     retransmits: Option<u64>,
     #[serde(flatten)]
     datagrams: Option<DatagramsOfPart>,
-    omitted: bool,
+    /// Of an interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<bool>,
     sender: bool,
 }
 
@@ -372,21 +374,21 @@ impl Part {
                 .iter()
                 .map(|moved| moved.kernel.map(|kernel| u64::from(kernel.retransmits)));
             let again: Option<u64> = again.sum();
-            (!all.is_empty()).then(|| PartSum {
+            (!all.is_empty()).then(|| Sum {
                 span: Span::of(interval.start, counted(bytes)),
                 retransmits: again.filter(|_| sends),
                 datagrams: datagrams(all.iter().map(|moved| moved.datagrams))
                     .map(|own| DatagramsOfPart::of(own, sends)),
-                omitted: interval.is_omitted,
+                omitted: Some(interval.is_omitted),
                 sender: sends,
             })
         });
         let [up, down] = sums;
-        let empty = || PartSum {
+        let empty = || Sum {
             span: Span::of(interval.start, counted(Bytes(0))),
             retransmits: None,
             datagrams: None,
-            omitted: interval.is_omitted,
+            omitted: Some(interval.is_omitted),
             sender: false,
         };
         let (sum, reverse) = match (up, down) {

@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use sys::clock::{monotonic, sleep_exactly};
-use sys::datagrams::Batch;
+use sys::datagrams::{Batch, is_full};
 use sys::loops::team::Member;
 
 /// Whether another part has begun since the last time.
@@ -156,12 +156,6 @@ fn header(now: u64, count: u64) -> Datagram {
         microseconds: u32::try_from(microseconds % 1_000_000).unwrap_or(0),
         count,
     }
-}
-
-/// Source: udp(7), `ENOBUFS`.
-fn is_full(error: &io::Error) -> bool {
-    const ENOBUFS: i32 = 105;
-    error.raw_os_error() == Some(ENOBUFS)
 }
 
 #[cfg(test)]

@@ -26,16 +26,10 @@ pub fn words(bytes: &[u8]) {
 fn part(way: u8, from: &mut &[u8]) -> Result<(), WireError> {
     if way.is_multiple_of(2) {
         let request = Request::read(from)?;
-        if let Request::Rr {
-            size,
-            seconds,
-            up,
-            down,
-            ..
-        } = request
-        {
-            assert!((1..=MESSAGE_MAX).contains(&size) && (1..=SECONDS_MAX).contains(&seconds));
-            assert!(up.max(down) <= FLOWS_MAX);
+        if let Request::Rr(asked) = request {
+            assert!((1..=MESSAGE_MAX).contains(&asked.size));
+            assert!((1..=SECONDS_MAX).contains(&asked.seconds));
+            assert!(asked.up.max(asked.down) <= FLOWS_MAX);
         }
         let mut again = Vec::new();
         request.write(&mut again)?;

@@ -23,4 +23,4 @@ pub(crate) use hello::Hello;
 pub(crate) use proof::{Challenge, SessionKey};
 pub use token::{BadToken, Token};
 pub use words::Machine;
-pub(crate) use words::{Answer, Protocol, Request};
+pub(crate) use words::{Answer, Messages, Protocol, Request};

@@ -48,23 +48,28 @@ pub(crate) enum Request {
         seconds: u32,
     },
     /// Messages of this size are given back until the client ends.
-    Rr {
-        /// How they travel.
-        protocol: Protocol,
-        /// Bytes of each.
-        size: u32,
-        /// How long, at most.
-        seconds: u32,
-        /// Connections over which the client sends meanwhile as much as it can.
-        up: u32,
-        /// Connections over which the server does.
-        down: u32,
-    },
+    Rr(Messages),
     /// Connections are taken, each answered by one byte.
     Connect {
         /// How long, at most.
         seconds: u32,
     },
+}
+
+/// Messages that are given back, and the load beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Messages {
+    /// How they travel.
+    pub(crate) protocol: Protocol,
+    /// Bytes of each.
+    pub(crate) size: u32,
+    /// How long, at most.
+    pub(crate) seconds: u32,
+    /// Connections over which the client sends meanwhile as much as it can.
+    pub(crate) up: u32,
+    /// Connections over which the server does.
+    pub(crate) down: u32,
 }
 
 /// What comes of it.
@@ -125,20 +130,14 @@ impl Request {
             // A run may be on for weeks.
             Self::Iperf3 {} | Self::Facts { .. } => 1,
             Self::Connect { seconds } => seconds,
-            Self::Rr {
-                seconds,
-                size,
-                up,
-                down,
-                ..
-            } => {
-                if !(1..=MESSAGE_MAX).contains(&size) {
+            Self::Rr(asked) => {
+                if !(1..=MESSAGE_MAX).contains(&asked.size) {
                     return refused("messages have from 1 byte to 32 KiB");
                 }
-                if up.max(down) > FLOWS_MAX {
+                if asked.up.max(asked.down) > FLOWS_MAX {
                     return refused("more flows of load than 16 each way");
                 }
-                seconds
+                asked.seconds
             }
         };
         if !(1..=SECONDS_MAX).contains(&seconds) {
@@ -234,12 +233,14 @@ mod tests {
 
     #[test]
     fn every_request_and_answer_is_read_as_it_was_written() {
-        let rr = |protocol| Request::Rr {
-            protocol,
-            size: MESSAGE_MAX,
-            seconds: SECONDS_MAX,
-            up: FLOWS_MAX,
-            down: 0,
+        let rr = |protocol| {
+            Request::Rr(Messages {
+                protocol,
+                size: MESSAGE_MAX,
+                seconds: SECONDS_MAX,
+                up: FLOWS_MAX,
+                down: 0,
+            })
         };
         let requests = [
             Request::Iperf3 {},

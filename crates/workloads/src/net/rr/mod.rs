@@ -8,8 +8,8 @@ mod spec;
 
 pub(crate) use connect::CONNECT;
 
-use super::own::Protocol;
 use super::own::words::{FLOWS_MAX, MESSAGE_MAX, whole_seconds};
+use super::own::{Messages, Protocol};
 use super::peer::{Other, peer_of, reach, touch, within};
 use super::tcp::check_times;
 use crate::arrivals::{self, OF_ARRIVALS};
@@ -22,7 +22,7 @@ use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
-use round::{Asked, Round};
+use round::Round;
 use spec::{LOAD_DOWN, LOAD_UP, OF_UDP, SPEC};
 use std::time::Duration;
 
@@ -181,7 +181,7 @@ impl Workload for Rr {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.check_params(params)?;
         let (up, down) = load(params);
-        let asked = Asked {
+        let asked = Messages {
             protocol: if is_udp(params) {
                 Protocol::Udp
             } else {

@@ -10,7 +10,7 @@ use crate::net::iperf3::wire_error::{Part, WireError, fill};
 use crate::net::own::client::Session;
 use crate::net::own::clock::OfClock;
 use crate::net::own::proof::TAKEN;
-use crate::net::own::{Protocol, Request};
+use crate::net::own::{Messages, Protocol, Request};
 use crate::net::peer::{Other, Peer, SAYS_WITHIN, spent};
 use crate::net::tcp::enough::Enough;
 use crate::net::tcp::flows::Flows;
@@ -40,16 +40,6 @@ const STAMPED_WITHIN: Duration = Duration::from_secs(1);
 /// Bytes of a write or read of a flow of load, as `net.tcp` has them.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// What a round asks for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
-    pub(super) protocol: Protocol,
-    pub(super) size: u32,
-    pub(super) seconds: u32,
-    pub(super) up: u32,
-    pub(super) down: u32,
-}
-
 /// A round at work.
 pub(super) struct Round {
     peer: Peer,
@@ -73,28 +63,21 @@ impl Round {
     /// Agrees with the server, lets the load flow, and exchanges one message.
     pub(super) fn begin(
         other: Other,
-        asked: Asked,
+        asked: Messages,
         place: &Place,
         schedule: Option<Schedule>,
     ) -> Result<Self, WorkError> {
         let told = |why: Trouble| why.told(&other.peer, "begin round trips with");
         let mut session = other.session().map_err(told)?;
-        let Asked {
+        let Messages {
             protocol,
             size,
-            seconds,
             up,
             down,
+            ..
         } = asked;
-        let request = Request::Rr {
-            protocol,
-            size,
-            seconds,
-            up,
-            down,
-        };
         let until = Until::after(SAYS_WITHIN);
-        session.begin(request, until).map_err(told)?;
+        session.begin(Request::Rr(asked), until).map_err(told)?;
         // Those that we send are connected first: the server counts them so.
         let limit = place.bytes_left.map(|left| (Enough::of(left), left.0));
         let enough = limit.as_ref().map(|(enough, _)| enough);
@@ -302,8 +285,6 @@ impl Body for Round {
         let told = |why: Trouble| why.told(peer, "end round trips with");
         let asker = &mut self.trips.0;
         let stamped = asker.stamped(STAMPED_MAX, STAMPED_WITHIN);
-        // What was measured stands all the same.
-        let stamped = stamped.unwrap_or_default();
         asker.end().map_err(|error| failed(peer, &error))?;
         let over = || WorkError::Failed("end a test that is over".to_owned());
         let session = self.session.take().ok_or_else(over)?;

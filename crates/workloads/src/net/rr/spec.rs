@@ -98,7 +98,8 @@ pub(super) static SPEC: Spec = Spec {
             "lat_ns_mean",
             LAT,
             "Mean time of a round trip: from the answer before it, after which its message is sent at once, to its \
-             own answer. A message that was lost is in it with its wait.",
+             own answer; with a `rate`, from the instant at which the message arrived. A message that was lost is in \
+             it with its wait.",
         ),
         p50("lat_ns_p50", LAT),
         p99("lat_ns_p99", LAT),

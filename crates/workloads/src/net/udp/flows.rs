@@ -4,9 +4,12 @@ use crate::net::block::Block;
 use crate::net::iperf3::datagram::Width;
 use crate::net::iperf3::datagrams::{Sending, receive};
 use crate::net::iperf3::pace::Pace;
-use crate::net::iperf3::tally::Tally;
+use crate::net::iperf3::tally::{Shown, Tally};
+use crate::net::tcp::flows::{How, Rate};
 use engine::recorder::Latencies;
 use engine::workload::WorkError;
+use model::flows::Datagrams;
+use std::cell::Cell;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
@@ -19,38 +22,39 @@ use sys::loops::team::{Member, Team};
 /// So long a call waits at most before its thread looks whether the test is over.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Counts have 64 bits, which every version can have.
-const WIDTH: Width = Width::Bits64;
-
 /// What a flow did.
 #[derive(Debug)]
-pub(super) struct Flowed {
+pub(in crate::net) struct Flowed {
     /// Of a sender: what it sent.
-    pub(super) tally: Tally,
+    pub(in crate::net) tally: Tally,
     /// How often several datagrams went or came in a train.
-    pub(super) trains: u64,
+    pub(in crate::net) trains: u64,
     /// Of a sender: how late each datagram was.
-    pub(super) late: Latencies,
+    pub(in crate::net) late: Latencies,
     /// Why it ended before the test did.
-    pub(super) error: Option<io::Error>,
+    pub(in crate::net) error: Option<io::Error>,
 }
 
 /// All of them.
 #[derive(Debug)]
-pub(super) struct Flows {
+pub(in crate::net) struct Flows {
     team: Team<Flowed>,
     paces: Vec<Arc<Pace>>,
+    /// What each receiver has counted.
+    shown: Vec<Arc<Shown>>,
+    up: bool,
+    /// Bytes of a datagram.
+    size: usize,
     /// Open until the results are exchanged.
     sockets: Arc<[UdpSocket]>,
 }
 
 impl Flows {
-    /// A thread for each socket, which waits until [`Self::go`]; those that send have so many bits per second each, in
-    /// datagrams of `size` random bytes.
-    pub(super) fn start(
+    /// A thread for each socket, which waits until [`Self::go`]. What is sent are random bytes, others for each.
+    pub(in crate::net) fn start(
         sockets: Vec<UdpSocket>,
-        (up, bits_per_s): (bool, u64),
-        size: usize,
+        how: &How,
+        width: Width,
         seed: u64,
     ) -> Result<Self, WorkError> {
         let failed = |error: io::Error| WorkError::failed("prepare", "the sockets", error);
@@ -59,23 +63,29 @@ impl Flows {
             socket.set_write_timeout(Some(LOOK_EVERY)).map_err(failed)?;
         }
         let sockets: Arc<[UdpSocket]> = sockets.into();
-        let paces: Vec<_> = sockets
-            .iter()
-            .map(|_| Arc::new(Pace::new(bits_per_s)))
-            .collect();
+        let rate = how.rate.unwrap_or(Rate {
+            bits_per_s: u64::MAX,
+            burst: 1,
+        });
+        let paces = sockets.iter().map(|_| Arc::new(Pace::new(rate.bits_per_s)));
+        let paces: Vec<Arc<Pace>> = paces.collect();
+        let shown = sockets.iter().map(|_| Arc::new(Shown::default()));
+        let shown: Vec<Arc<Shown>> = shown.collect();
         let works = (0..sockets.len()).map(|place| {
             let (sockets, pace) = (Arc::clone(&sockets), Arc::clone(&paces[place]));
+            let (how, shown) = (how.clone(), Arc::clone(&shown[place]));
             move |member: &Member| {
                 let socket = &sockets[place];
-                if up {
-                    send(
+                if how.up {
+                    let sending = Sending {
                         socket,
-                        &pace,
-                        (size, seed.wrapping_add(place as u64)),
-                        member,
-                    )
+                        width,
+                        pace: &pace,
+                        burst: usize::try_from(rate.burst).unwrap_or(1),
+                    };
+                    send(&sending, &how, seed.wrapping_add(place as u64), member)
                 } else {
-                    take(socket, size, member)
+                    take(socket, width, how.size, Tally::shown(shown), member)
                 }
             }
         });
@@ -84,12 +94,15 @@ impl Flows {
         Ok(Self {
             team,
             paces,
+            shown,
+            up: how.up,
+            size: how.size,
             sockets,
         })
     }
 
     /// Lets the data flow.
-    pub(super) fn go(&self) {
+    pub(in crate::net) fn go(&self) {
         let now = monotonic();
         for pace in &self.paces {
             pace.begin(now);
@@ -98,50 +111,70 @@ impl Flows {
     }
 
     /// What was counted so far is forgotten.
-    pub(super) fn forget(&self) {
+    pub(in crate::net) fn forget(&self) {
         self.team.next_part();
     }
 
     /// Bytes of all flows so far, whatever was forgotten.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::net) fn bytes(&self) -> u64 {
         self.team.done()
     }
 
+    /// The same of each, and its datagrams.
+    pub(in crate::net) fn each(&self) -> impl Iterator<Item = (u64, Datagrams)> {
+        let size = (self.size as u64).max(1);
+        let all = self.team.each().zip(&self.shown);
+        all.map(move |(bytes, shown)| {
+            let sent = Datagrams {
+                packets: bytes / size,
+                ..Datagrams::default()
+            };
+            (bytes, if self.up { sent } else { shown.seen() })
+        })
+    }
+
     /// One of the sockets.
-    pub(super) fn first(&self) -> Option<&UdpSocket> {
+    pub(in crate::net) fn first(&self) -> Option<&UdpSocket> {
         self.sockets.first()
     }
 
     /// Whether a flow has ended by itself.
-    pub(super) fn anybody_ended(&self) -> bool {
+    pub(in crate::net) fn anybody_ended(&self) -> bool {
         self.team.anybody_ended()
     }
 
     /// From now on nothing is counted.
-    pub(super) fn stop(&self) {
+    pub(in crate::net) fn stop(&self) {
         self.team.stop();
     }
 
     /// Ends all of them: what each did, in their order.
-    pub(super) fn end(&mut self) -> Vec<Flowed> {
+    pub(in crate::net) fn end(&mut self) -> Vec<Flowed> {
         self.team.end()
     }
 }
 
-fn send(socket: &UdpSocket, pace: &Pace, (size, seed): (usize, u64), member: &Member) -> Flowed {
+fn send(sending: &Sending<'_>, how: &How, seed: u64, member: &Member) -> Flowed {
     let (mut tally, mut late) = (Tally::default(), Latencies::default());
-    let by = datagrams::sent(socket.as_fd());
-    // Others for each flow, so that none of them is a copy.
-    let mut block = Block::random(seed, datagrams::room(size, by));
-    let mut batch = Batch::to_send(block.bytes_mut(), size, by);
-    let sending = Sending {
-        socket,
-        width: WIDTH,
-        pace,
-        burst: 1,
+    let by = datagrams::sent(sending.socket.as_fd());
+    // Where a number of bytes ends it, each goes by itself: no more of them are sent.
+    let room = match &how.enough {
+        Some(_) => how.size,
+        None => datagrams::room(how.size, by),
     };
+    let mut block = Block::random(seed, room);
+    let mut batch = Batch::to_send(block.bytes_mut(), how.size, by);
     member.wait();
-    let done = sending.send(&mut batch, member, &|| false, &mut tally, Some(&mut late));
+    let counted = Cell::new(0);
+    let is_over = || {
+        how.enough.as_ref().is_some_and(|enough| {
+            let done = member.done();
+            let sent = done - counted.replace(done);
+            enough.counts(usize::try_from(sent).unwrap_or(usize::MAX));
+            enough.reached().is_some()
+        })
+    };
+    let done = sending.send(&mut batch, member, &is_over, &mut tally, Some(&mut late));
     Flowed {
         tally,
         trains: batch.trains(),
@@ -150,13 +183,18 @@ fn send(socket: &UdpSocket, pace: &Pace, (size, seed): (usize, u64), member: &Me
     }
 }
 
-fn take(socket: &UdpSocket, size: usize, member: &Member) -> Flowed {
-    let mut tally = Tally::default();
+fn take(
+    socket: &UdpSocket,
+    width: Width,
+    size: usize,
+    mut tally: Tally,
+    member: &Member,
+) -> Flowed {
     let by = datagrams::received(socket.as_fd());
     let mut block = Block::zeros(datagrams::room_to_receive(size, by));
     let mut batch = Batch::to_receive(block.bytes_mut(), size, by);
     member.wait();
-    let done = receive(socket, WIDTH, &mut batch, member, &mut tally, false);
+    let done = receive(socket, width, &mut batch, member, &mut tally, false);
     Flowed {
         tally,
         trains: batch.trains(),

@@ -5,7 +5,7 @@
 //! them all. What is the same by TCP is [`super::tcp`]'s.
 
 mod figures;
-mod flows;
+pub(in crate::net) mod flows;
 pub(in crate::net) mod greet;
 pub mod judge;
 mod most;

@@ -52,8 +52,8 @@ const OFFLOAD: ParamDef = ParamDef {
     kind: ParamKind::Choice(&["off", "on"]),
     default: "off",
     doc: "`on`: what is due at once is sent as a train of up to 64 datagrams, which the card cuts or the kernel in \
-          front of it (`UDP_SEGMENT`), and taken as one (`UDP_GRO`). The peer's part takes `kurabe \
-          net serve`. A link within a machine (`lo`, `veth`) cuts none: a note says so.",
+          front of it (`UDP_SEGMENT`), and taken as one (`UDP_GRO`), a call for each train. The peer's part takes \
+          `kurabe net serve`. A link within a machine (`lo`, `veth`) cuts none: a note says so.",
 };
 
 pub(super) static SPEC: Spec = Spec {

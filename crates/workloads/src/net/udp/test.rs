@@ -5,9 +5,11 @@ use super::flows::{Flowed, Flows};
 use super::greet::sockets;
 use crate::net::figures::{KEPT_FROM, Moment, cut_short};
 use crate::net::iperf3::Parameters;
+use crate::net::iperf3::datagram::Width;
 use crate::net::iperf3::words::{Bits, Bytes};
 use crate::net::peer::{Other, SAYS_WITHIN, spent};
 use crate::net::talk::{Refused, Talk, Way, asked};
+use crate::net::tcp::flows::{How, Rate};
 use crate::net::tcp::is_up;
 use engine::workload::{Place, WorkError};
 use model::num::round_to_u64;
@@ -20,6 +22,9 @@ use std::time::Duration;
 use sys::clock::monotonic;
 use sys::link::of_address;
 use sys::until::Until;
+
+/// Counts have 64 bits, which every version can have.
+const WIDTH: Width = Width::Bits64;
 
 /// What is to flow.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +103,16 @@ impl Test {
                 in_trains(socket, order).map_err(|error| no_trains(&talk, &error))?;
             }
         }
-        let by = (order.up, order.bits_per_s);
-        let flows = Flows::start(sockets, by, order.size, place.seed)?;
+        let how = How {
+            up: order.up,
+            size: order.size,
+            rate: Some(Rate {
+                bits_per_s: order.bits_per_s,
+                burst: 1,
+            }),
+            enough: None,
+        };
+        let flows = Flows::start(sockets, &how, WIDTH, place.seed)?;
         // A server that sends begins with its word, and a socket's buffer is full in a moment.
         if !order.up {
             flows.go();
@@ -185,12 +198,10 @@ impl Test {
     }
 
     fn lost(&self, error: &io::Error) -> WorkError {
-        /// Source: ip(7), `EMSGSIZE`.
-        const TOO_LONG: i32 = 90;
         /// The card computes no sums, or packets are encrypted: udp(7), `UDP_SEGMENT`.
         const EIO: i32 = 5;
         let port = self.talk.peer().port();
-        if error.raw_os_error() == Some(TOO_LONG) {
+        if sys::datagrams::is_too_long(error) {
             return self.too_long(error);
         }
         if self.order.offload && error.raw_os_error() == Some(EIO) {

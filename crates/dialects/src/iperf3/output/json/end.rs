@@ -2,7 +2,7 @@
 
 use super::super::text::congestions;
 use super::super::{by_direction, datagrams, lost_percent, retransmits, sent, socket, sum};
-use super::{Came, DatagramsOfPart, Real, Span, micros, seconds};
+use super::{Came, DatagramsOfPart, Real, Span, Sum, micros, seconds};
 use model::flows::{Carried, Counted, Cpu, Datagrams, Ended};
 use model::units::Nanos;
 use serde::Serialize;
@@ -82,17 +82,6 @@ struct Receiving {
     socket: usize,
     #[serde(flatten)]
     span: Span,
-    sender: bool,
-}
-
-#[derive(Serialize)]
-struct Sum {
-    #[serde(flatten)]
-    span: Span,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retransmits: Option<u64>,
-    #[serde(flatten)]
-    datagrams: Option<DatagramsOfPart>,
     sender: bool,
 }
 
@@ -203,6 +192,7 @@ impl Sums {
                 span: Span::of(Nanos::ZERO, counted?),
                 retransmits,
                 datagrams: datagrams.map(part),
+                omitted: None,
                 // Of UDP it says whose figures these are, of TCP which way they went.
                 sender: if is_udp { sender } else { sends },
             })
@@ -216,6 +206,7 @@ impl Sums {
                 span,
                 retransmits: None,
                 datagrams: Some(part(own)),
+                omitted: None,
                 sender: sends,
             }
         });

@@ -12,6 +12,7 @@ use model::units::{Bytes, Nanos};
 use std::io;
 use std::time::Duration;
 use sys::clock::monotonic;
+use sys::datagrams::is_too_long;
 use sys::process::{Usage, usage_self};
 use sys::until::Until;
 
@@ -24,9 +25,6 @@ const WHY_WITHIN: Duration = Duration::from_millis(500);
 
 /// Data that stands still for so long does not flow any more. Source: the default of iperf3's `--rcv-timeout`.
 const STILL_NS: u64 = 120_000_000_000;
-
-/// A datagram that is longer than the way takes. Source: udp(7), `EMSGSIZE`.
-const TOO_LONG: i32 = 90;
 
 /// Whether a sender that keeps to its rate may say nothing for so long between two bursts.
 fn may_pause(asked: &Parameters) -> bool {
@@ -206,11 +204,10 @@ impl<'a> Course<'a> {
         let errors: Vec<io::Error> = ended.filter_map(Result::err).collect();
         let first = errors.first();
         let why = first.map_or_else(|| "it was closed".to_owned(), ToString::to_string);
-        let hint = match first.and_then(io::Error::raw_os_error) {
-            Some(TOO_LONG) => {
-                "\nhint: datagrams are longer than the way takes: a smaller `-l`, or no `--dont-fragment`"
-            }
-            _ => "",
+        let hint = if first.is_some_and(is_too_long) {
+            "\nhint: datagrams are longer than the way takes: a smaller `-l`, or no `--dont-fragment`"
+        } else {
+            ""
         };
         Over::Lost(format!(
             "a stream ended in the middle of the test: {why}{hint}"

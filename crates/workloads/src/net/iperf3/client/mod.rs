@@ -21,8 +21,8 @@ use crate::connect::{NotConnected, connect_where};
 use crate::net::peer::{Peer, SAYS_WITHIN};
 use crate::net::tcp::enough::Enough;
 use crate::net::tcp::flows::{Flows, How, Rate};
-use crate::net::udp::greet;
-use carrier::{Carrier, Sockets};
+use crate::net::udp::{self, greet};
+use carrier::Carrier;
 use course::Course;
 use model::flows::{Begun, Ended, Flow, Greeted, Interval};
 use model::units::{Bytes, Nanos};
@@ -299,8 +299,8 @@ fn flows(
                 Carrier::Tcp(flows.map_err(|error| Stopped::failed(error.to_string()))?)
             }
             Streams::Udp(sockets) => {
-                let sockets = Sockets::start(sockets, &how, width);
-                Carrier::Udp(sockets.map_err(Stopped::system("start streams"))?)
+                let flows = udp::flows::Flows::start(sockets, &how, width, sys::clock::wall());
+                Carrier::Udp(flows.map_err(|error| Stopped::failed(error.to_string()))?)
             }
         };
         Ok(Some(Direction {

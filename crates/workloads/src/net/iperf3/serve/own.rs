@@ -15,7 +15,7 @@ use crate::net::exchange::{Link, answer, is_nothing_yet};
 use crate::net::own::clock::OfClock;
 use crate::net::own::hello::Hello;
 use crate::net::own::proof::TAKEN;
-use crate::net::own::{Answer, Protocol, Request, SessionKey};
+use crate::net::own::{Answer, Messages, Protocol, Request, SessionKey};
 use crate::net::tcp::flows::Flows;
 use model::units::Nanos;
 use std::cell::Cell;
@@ -126,16 +126,7 @@ impl Session<'_, '_> {
             Request::Iperf3 {} => Ok("nothing more".to_owned()),
             Request::Facts { seconds } => self.facts(seconds),
             Request::Connect { seconds } => self.connections(seconds),
-            Request::Rr {
-                protocol,
-                size,
-                seconds,
-                up,
-                down,
-            } => {
-                let size = usize::try_from(size).unwrap_or(1);
-                self.messages((protocol, size), seconds, (up, down))
-            }
+            Request::Rr(asked) => self.messages(asked),
         }
     }
 
@@ -205,12 +196,15 @@ impl Session<'_, '_> {
     }
 
     /// Messages, which come back.
-    fn messages(
-        &mut self,
-        (protocol, size): (Protocol, usize),
-        seconds: u32,
-        (up, down): (u32, u32),
-    ) -> Result<String, Ending> {
+    fn messages(&mut self, asked: Messages) -> Result<String, Ending> {
+        let Messages {
+            protocol,
+            size,
+            seconds,
+            up,
+            down,
+        } = asked;
+        let size = usize::try_from(size).unwrap_or(1);
         if let Some(refused) = self.is_short(seconds)? {
             return Ok(refused);
         }
