@@ -6,13 +6,19 @@ use crate::net::own::hello::{Hello, Kind};
 use model::units::Nanos;
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use sys::clock::monotonic;
 
+/// How long a client that has all it came for may keep others waiting.
+const LEAVES_WITHIN: Duration = Duration::from_secs(1);
+
 /// The place of the one who is served.
 #[derive(Default)]
-pub(super) struct Desk(Mutex<Option<Busy>>);
+pub(super) struct Desk {
+    busy: Mutex<Option<Busy>>,
+    is_free: Condvar,
+}
 
 struct Busy {
     /// What streams of iperf3 show.
@@ -28,6 +34,8 @@ struct Busy {
     streams: Sender<TcpStream>,
     /// When it is over, as far as that is known.
     until: Option<u64>,
+    /// Until when the next client is let wait: this one is about to go.
+    goes: Option<u64>,
 }
 
 /// What becomes of a connection that shows something.
@@ -42,7 +50,21 @@ pub(super) enum Shown {
 
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, Option<Busy>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The desk, when one who is about to go has gone: a client that follows another at once would be told that the
+    /// server is busy, only because it was faster than the other's last word.
+    fn lock_when_free(&self) -> MutexGuard<'_, Option<Busy>> {
+        let mut desk = self.lock();
+        while let Some(goes) = desk.as_ref().and_then(|busy| busy.goes)
+            && let left = goes.saturating_sub(monotonic())
+            && left > 0
+        {
+            let waited = self.is_free.wait_timeout(desk, Duration::from_nanos(left));
+            desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        desk
     }
 
     /// Lets a client in, where nobody is: where its further connections come from, and what makes the desk free again.
@@ -51,7 +73,7 @@ impl Desk {
         cookie: Option<Cookie>,
         key: Option<SessionKey>,
     ) -> Option<(Receiver<TcpStream>, Seat<'_>)> {
-        let mut desk = self.lock();
+        let mut desk = self.lock_when_free();
         if desk.is_some() {
             return None;
         }
@@ -64,6 +86,7 @@ impl Desk {
             answers: None,
             streams,
             until: None,
+            goes: None,
         });
         Some((receiver, Seat(self)))
     }
@@ -117,6 +140,7 @@ pub(super) struct Seat<'a>(&'a Desk);
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         *self.0.lock() = None;
+        self.0.is_free.notify_all();
     }
 }
 
@@ -141,6 +165,12 @@ impl Seat<'_> {
     pub(super) fn lasts(&self, span: Duration) {
         let until = monotonic().saturating_add(Nanos::from(span).0);
         self.with(|busy| busy.until = Some(until));
+    }
+
+    /// It has all it came for: who comes now waits until it has gone, but not for long.
+    pub(super) fn goes(&self) {
+        let goes = monotonic().saturating_add(Nanos::from(LEAVES_WITHIN).0);
+        self.with(|busy| busy.goes = Some(goes));
     }
 
     /// The door answers every further connection.
@@ -192,6 +222,23 @@ mod tests {
         drop(seat);
         assert!(matches!(desk.shown(&hello(9)), Shown::Nobody));
         assert!(desk.seat(None, None).is_some());
+    }
+
+    #[test]
+    fn who_comes_while_another_goes_waits_for_the_desk() {
+        let desk = Desk::default();
+        let (_streams, seat) = desk.seat(None, None).unwrap();
+        seat.goes();
+        std::thread::scope(|scope| {
+            let next = scope.spawn(|| desk.seat(None, None).is_some());
+            sys::clock::sleep(20_000_000);
+            drop(seat);
+            assert!(next.join().unwrap());
+        });
+        let (_streams, seat) = desk.seat(None, None).unwrap();
+        seat.goes();
+        assert!(desk.seat(None, None).is_none(), "it never goes");
+        drop(seat);
     }
 
     #[test]

@@ -221,6 +221,7 @@ impl Test<'_, '_> {
             ours.server_output_text = Some(tested.text());
         }
         ours.write(self.line)?;
+        self.seat.goes();
         self.line.within(ANSWER).tell(State::DisplayResults)?;
         // Its last word; who closes the connection in its place has the results all the same.
         let _ = State::read(self.line);
