@@ -38,3 +38,4 @@ pub mod tree;
 pub mod tuning;
 pub mod until;
 pub mod user;
+pub mod zerocopy;

@@ -32,8 +32,14 @@ fn bind(socket: BorrowedFd<'_>, name: &Name) -> io::Result<()> {
 /// Buffers of so many bytes each way, which the kernel doubles, and cuts at its own limits without a word. It does not
 /// size them by itself any more.
 pub fn set_buffers(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    let sent = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    set(socket, (libc::SOL_SOCKET, libc::SO_SNDBUF), &sent)?;
+    set_receive_buffer(socket, bytes)
+}
+
+/// Room for so many bytes that have come, which the kernel doubles, and cuts at its own limit without a word.
+pub fn set_receive_buffer(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    set(socket, (libc::SOL_SOCKET, libc::SO_SNDBUF), &bytes)?;
     set(socket, (libc::SOL_SOCKET, libc::SO_RCVBUF), &bytes)
 }
 

@@ -11,7 +11,7 @@ use engine::recorder::Latencies;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
-use sys::clock::{monotonic, sleep_exactly};
+use sys::clock::{monotonic, sleep, sleep_exactly};
 use sys::datagrams::{Batch, is_full};
 use sys::loops::team::Member;
 
@@ -26,6 +26,36 @@ fn begins_anew(part: &mut u32, member: &Member) -> bool {
     true
 }
 
+/// As much room for what has come as a program may have: what the kernel has by default is full in a third of a
+/// millisecond of a few Gbit/s. It gives no more than twice `net.core.rmem_max`.
+pub(crate) fn make_room(socket: &UdpSocket) -> io::Result<()> {
+    const ROOM: u32 = 4 << 20;
+    sys::tuning::set_receive_buffer(socket.as_fd(), ROOM)
+}
+
+/// What is there waits for so long at most, and no receiver sleeps for fewer datagrams than this.
+const NAP_MAX_NS: u64 = 100_000;
+const NAP_FOR: u64 = 16;
+
+/// When a receiver looks again.
+///
+/// The kernel wakes one that waits at once, and where the datagrams come fast that is for every few of them: it costs
+/// both ends more than they do. Who sleeps meanwhile is woken by nobody but its clock.
+#[derive(Debug)]
+struct Naps {
+    since: u64,
+}
+
+impl Naps {
+    /// How long to sleep now that so many have come at once, `most` at most.
+    fn next(&mut self, came: usize, most: usize, now: u64) -> Option<u64> {
+        let passed = now.saturating_sub(self.since);
+        self.since = now;
+        let nap = passed * NAP_FOR / (came as u64).max(1);
+        (came < most && nap <= NAP_MAX_NS).then_some(nap)
+    }
+}
+
 /// Counts what comes, on a socket that waits no longer than a look. All that a call brought came when it returned: that
 /// is when a program has it, which jitter is of. Where it `answers`, a first word that is said again gets its answer
 /// again: it is no data.
@@ -38,6 +68,8 @@ pub(crate) fn receive(
     answers: bool,
 ) -> io::Result<()> {
     let mut part = member.part();
+    sleep_exactly();
+    let mut naps = Naps { since: monotonic() };
     while !member.stopped() {
         let came = batch.receive(socket.as_fd());
         let now = monotonic();
@@ -61,6 +93,9 @@ pub(crate) fn receive(
             None => {}
         });
         member.add(tally.bytes - before);
+        if let Some(nap) = naps.next(came, batch.most(), now) {
+            sleep(nap);
+        }
     }
     Ok(())
 }
@@ -233,6 +268,30 @@ mod tests {
         one.connect(other.local_addr().unwrap()).unwrap();
         other.connect(one.local_addr().unwrap()).unwrap();
         [one, other]
+    }
+
+    #[test]
+    fn a_receiver_sleeps_where_many_come_and_it_has_taken_all() {
+        let next = |came: usize, passed: u64| Naps { since: 0 }.next(came, MOST, passed);
+        assert_eq!(next(10, 50_000), Some(80_000));
+        assert_eq!(next(1, 6_250), Some(100_000));
+        assert_eq!(next(16, 100_000), Some(100_000));
+        // Slower; and with more that wait.
+        assert_eq!(next(1, 6_251), None);
+        assert_eq!(next(16, 101_000), None);
+        assert_eq!(next(MOST, 50_000), None);
+        let mut naps = Naps { since: 0 };
+        assert_eq!(naps.next(1, MOST, 1_000_000), None);
+        assert_eq!(naps.next(50, MOST, 1_100_000), Some(32_000));
+    }
+
+    #[test]
+    fn a_receiver_has_more_room_than_the_kernel_gives_by_itself() {
+        let [one, _other] = pair();
+        let room = || sys::tuning::buffers(one.as_fd()).unwrap()[1];
+        let before = room();
+        make_room(&one).unwrap();
+        assert!(room() > before, "{before}");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The connections over which data flows: a thread for each, which writes or reads without a pause.
 
 use super::enough::Enough;
+use super::zerocopy::{self, Said, Writes};
 use crate::net::block::Block;
 use crate::net::exchange::is_nothing_yet;
 use crate::net::iperf3::pace::{Pace, rest};
 use crate::net::wake::Wake;
 use engine::workload::WorkError;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 struct Flow {
     stream: TcpStream,
     bytes: AtomicU64,
+    said: Said,
 }
 
 /// How data flows.
@@ -38,6 +40,8 @@ pub(in crate::net) struct How {
     pub(in crate::net) rate: Option<Rate>,
     /// When all flows together have done enough; never where there is none.
     pub(in crate::net) enough: Option<Arc<Enough>>,
+    /// Of TCP that is sent: without a copy, as long as the kernel makes none.
+    pub(in crate::net) zerocopy: bool,
 }
 
 /// A rate, and how evenly it is kept.
@@ -53,7 +57,10 @@ pub(in crate::net) struct Rate {
 pub(in crate::net) struct Flows {
     all: Arc<[Flow]>,
     up: bool,
+    zerocopy: bool,
     team: Team<io::Result<()>>,
+    /// What is sent, behind the sockets: of pages that the kernel has, nothing else is sent.
+    _block: Arc<Block>,
 }
 
 impl Flows {
@@ -71,6 +78,7 @@ impl Flows {
             size,
             rate: None,
             enough,
+            zerocopy: false,
         };
         Self::start_as(streams, &how, seed)
     }
@@ -89,11 +97,12 @@ impl Flows {
         let flow = |stream| Flow {
             stream,
             bytes: AtomicU64::new(0),
+            said: Said::default(),
         };
         let all: Arc<[Flow]> = streams.into_iter().map(flow).collect();
-        let block = Arc::new(Block::random(seed, if how.up { how.size } else { 0 }));
+        let own = Arc::new(Block::random(seed, if how.up { how.size } else { 0 }));
         let works = (0..all.len()).map(|place| {
-            let (all, block, how) = (Arc::clone(&all), Arc::clone(&block), how.clone());
+            let (all, block, how) = (Arc::clone(&all), Arc::clone(&own), how.clone());
             move |member: &Member| {
                 let mut room = Block::zeros(if how.up { 0 } else { how.size });
                 member.wait();
@@ -106,8 +115,13 @@ impl Flows {
         });
         let team = Team::start(works.collect());
         let team = team.map_err(|error| WorkError::failed("start", "a thread", error))?;
-        let up = how.up;
-        Ok(Self { all, up, team })
+        Ok(Self {
+            all,
+            up: how.up,
+            zerocopy: how.zerocopy,
+            team,
+            _block: own,
+        })
     }
 
     /// Lets the data flow.
@@ -140,6 +154,12 @@ impl Flows {
         self.all.iter().map(|flow| info(flow.stream.as_fd()))
     }
 
+    /// What is to be told of writes without a copy, where those were wanted.
+    pub(super) fn of_zerocopy(&self) -> Option<String> {
+        let all = self.all.iter().map(|flow| &flow.said);
+        self.zerocopy.then(|| zerocopy::note(all))
+    }
+
     /// The connection that was made first.
     pub(super) fn first(&self) -> Option<&TcpStream> {
         self.all.first().map(|flow| &flow.stream)
@@ -167,7 +187,7 @@ impl Flows {
 }
 
 fn send(flow: &Flow, block: &[u8], how: &How, member: &Member) -> io::Result<()> {
-    let mut stream = &flow.stream;
+    let mut writes = Writes::new(&flow.stream, how.zerocopy, &flow.said);
     let pace = how
         .rate
         .map(|rate| (Pace::new(rate.bits_per_s), rate.burst));
@@ -185,7 +205,7 @@ fn send(flow: &Flow, block: &[u8], how: &How, member: &Member) -> io::Result<()>
         {
             return Ok(());
         }
-        match stream.write(&block[at..]) {
+        match writes.write(&block[at..]) {
             Ok(bytes) => {
                 sent += bytes as u64;
                 // Nobody else writes it.

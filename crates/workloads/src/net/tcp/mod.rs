@@ -8,6 +8,7 @@ mod figures;
 pub(super) mod flows;
 mod round;
 mod spec;
+mod zerocopy;
 
 use super::kernel;
 use super::peer::{Other, peer_of, reach, touch, within};
@@ -91,6 +92,12 @@ impl Workload for Tcp {
         check_times(params.duration("time"), params.duration("omit"))?;
         if !(1 << 10..=1 << 20).contains(&params.size("size").0) {
             return Err(BadValue::new("size", "from 1k to 1M"));
+        }
+        if !is_up(params) && params.text("zerocopy") == "on" {
+            return Err(BadValue::new(
+                "zerocopy",
+                "`off` where the peer sends (`direction=down`)",
+            ));
         }
         Ok(())
     }

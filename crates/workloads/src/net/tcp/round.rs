@@ -2,7 +2,7 @@
 
 use super::enough::Enough;
 use super::figures::{self, Course};
-use super::flows::Flows;
+use super::flows::{Flows, How};
 use super::is_up;
 use super::spec::RATE;
 use crate::net::figures::{KEPT_FROM, Moment, cut_short};
@@ -19,6 +19,7 @@ use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::units::{Bytes, Nanos};
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
@@ -68,8 +69,19 @@ impl Round {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let route = streams.first().map(Route::of);
         let limit = place.bytes_left.map(|left| (Enough::of(left), left.0));
-        let enough = limit.as_ref().map(|(enough, _)| Arc::clone(enough));
-        let flows = Flows::start(streams, up, size, place.seed, enough)?;
+        let how = How {
+            up,
+            size,
+            rate: None,
+            enough: limit.as_ref().map(|(enough, _)| Arc::clone(enough)),
+            zerocopy: params.text("zerocopy") == "on",
+        };
+        if how.zerocopy {
+            let mut all = streams.iter();
+            all.try_for_each(|stream| sys::zerocopy::allow(stream.as_fd()))
+                .map_err(|error| no_zerocopy(&error))?;
+        }
+        let flows = Flows::start_as(streams, &how, place.seed)?;
         Ok(Self {
             course: Course::new(began, place.copies),
             talk,
@@ -170,6 +182,12 @@ impl Round {
     }
 }
 
+fn no_zerocopy(error: &io::Error) -> WorkError {
+    WorkError::Unsupported(format!(
+        "send without a copy (SO_ZEROCOPY): {error}\nhint: `--set 'net.tcp*.zerocopy=off'`"
+    ))
+}
+
 impl Body for Round {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         if !self.has_begun {
@@ -241,6 +259,7 @@ impl Body for Round {
             (all, None) => all?,
         };
         finish.notes.extend(of_way);
+        finish.notes.extend(self.flows.of_zerocopy());
         self.kernel.tell(&mut finish);
         let held = self.rates.as_ref().and_then(Rates::held);
         finish.notes.extend(held);

@@ -60,6 +60,14 @@ pub(super) static SPEC: Spec = Spec {
             default: "128k",
             doc: "Bytes of a write, and of a read at most, at both ends (iperf3's `-l`); from 1k to 1M.",
         },
+        ParamDef {
+            name: "zerocopy",
+            kind: ParamKind::Choice(&["off", "on"]),
+            default: "off",
+            doc: "`on`: what is sent is not copied into the kernel (`MSG_ZEROCOPY`, since Linux 4.14), unless the kernel \
+                  says of the first writes that it copied them after all, as on `lo` and `veth`: then plain writes go on, \
+                  and a note says so. `up` alone.",
+        },
     ],
     metrics: &[
         MetricDef::rate(

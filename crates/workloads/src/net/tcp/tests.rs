@@ -1,11 +1,12 @@
 //! Rounds against servers that follow scripts: what they come to, and whatever goes wrong.
 
-use super::fake::{Talk, beside, place_of, round, set};
+use super::fake::{Talk, beside, place_of, round, round_of, set};
 use super::spec::{OF_SENDERS, RATE, RETRANSMITS, RTT_MEAN, RTT_MIN, RWND_LIMITED, SNDBUF_LIMITED};
 use super::{NEEDS, TCP};
 use crate::net::figures::{CPU, PEER_CPU};
 use crate::net::iperf3::{Results, State};
 use crate::net::peer::{Peer, reach};
+use crate::os::testing::params;
 use engine::recorder::Recorder;
 use engine::workload::{Finish, StandIn, WorkError, Workload};
 use model::named::NamedKind;
@@ -64,6 +65,23 @@ fn what_is_sent_is_judged_by_what_the_server_received() {
             "{finish:?}"
         );
     }
+}
+
+#[test]
+fn what_is_sent_without_a_copy_arrives_and_over_loopback_it_is_copied_after_all() {
+    let asks = |direction: &str| params(&TCP, &[("direction", direction), ("zerocopy", "on")]);
+    let finish = beside(server(as_it_is), |peer| {
+        round_of(&TCP, &asks("up"), peer, 2)
+    });
+    let finish = finish.unwrap();
+    is_whole(&finish, "up");
+    assert!(finish.reported[RATE] > 1e6, "{finish:?}");
+    let told = |note: &String| note.contains("`zerocopy`: the kernel copied");
+    assert!(finish.notes.iter().any(told), "{finish:?}");
+    assert_eq!(
+        TCP.check_params(&asks("down")).unwrap_err().param,
+        "zerocopy"
+    );
 }
 
 #[test]

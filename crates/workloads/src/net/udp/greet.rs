@@ -3,6 +3,7 @@
 use crate::net::exchange::is_nothing_yet;
 use crate::net::iperf3::control::Control;
 use crate::net::iperf3::datagram::HELLO;
+use crate::net::iperf3::datagrams::make_room;
 use crate::net::peer::{Peer, SAYS_WITHIN};
 use crate::net::talk::Talk;
 use engine::workload::WorkError;
@@ -24,7 +25,10 @@ pub(super) fn sockets(talk: &Talk, flows: u32) -> Result<Vec<UdpSocket>, WorkErr
 }
 
 fn socket(talk: &Talk) -> Result<UdpSocket, WorkError> {
-    open(talk.control()?, talk.peer(), whole)
+    open(talk.control()?, talk.peer(), |socket| {
+        make_room(socket)?;
+        whole(socket)
+    })
 }
 
 /// What this socket sends goes whole, or not at all.

@@ -124,7 +124,8 @@ pub(super) static SPEC: Spec = Spec {
             MetricClass::LatencyExtreme,
             "Jitter of RFC 3550 at the end, the mean over the flows: a sixteenth of the change of the transit time \
              from one datagram to the next is added and a sixteenth of what was there taken away. The sender's own \
-             unevenness is in it.",
+             unevenness is in it, and where more than 160,000 datagrams a second come, the sleep of up to 100 us after \
+             which a receiver takes several of them at once.",
         ),
         rate(
             SENT,

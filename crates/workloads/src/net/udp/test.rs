@@ -111,6 +111,7 @@ impl Test {
                 burst: 1,
             }),
             enough: None,
+            zerocopy: false,
         };
         let flows = Flows::start(sockets, &how, WIDTH, place.seed)?;
         // A server that sends begins with its word, and a socket's buffer is full in a moment.

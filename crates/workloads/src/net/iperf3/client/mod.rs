@@ -292,6 +292,7 @@ fn flows(
             size: size(asked),
             rate: rate(asked.bandwidth).filter(|_| up),
             enough: enough.clone(),
+            zerocopy: false,
         };
         let flows = match streams {
             Streams::Tcp(streams) => {

@@ -2,6 +2,7 @@
 
 use super::super::State;
 use super::super::datagram::{HELLO, REPLY};
+use super::super::datagrams::make_room;
 use super::super::parameters::Parameters;
 use super::ending::Ending;
 use super::flows::Carrier;
@@ -179,16 +180,23 @@ pub(super) fn tune(carrier: &Carrier, asked: &Parameters, length: usize) -> Vec<
                 tried("set the congestion control", done);
             }
         }
-        Carrier::Udp(..) => {
+        Carrier::Udp(socket, _) => {
+            if asked.window == 0 {
+                tried("set buffers", make_room(socket));
+            }
             if asked.dont_fragment > 0 && !is_ipv6 {
-                tried("send whole", sys::tuning::refuse_fragments(socket, false));
+                let done = sys::tuning::refuse_fragments(socket.as_fd(), false);
+                tried("send whole", done);
             }
             if asked.gso > 0 {
-                let done = sys::datagrams::cut(socket, length, is_ipv6);
+                let done = sys::datagrams::cut(socket.as_fd(), length, is_ipv6);
                 tried("cut up trains of datagrams", done);
             }
             if asked.gro > 0 {
-                tried("take trains of datagrams", sys::datagrams::join(socket));
+                tried(
+                    "take trains of datagrams",
+                    sys::datagrams::join(socket.as_fd()),
+                );
             }
         }
     }
