@@ -2,10 +2,10 @@
 
 use super::error::told;
 use super::keys::{NAME_BYTES, Values, name, put_number};
-use super::resp::{self, Found, Kind};
+use super::resp::{self, END, Found, Kind};
 use super::wire::Wire;
 use crate::db::server::trouble::Trouble;
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 use model::rng::Rng;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,6 +55,17 @@ fn add(count: &AtomicU64, more: u64) {
 struct Asked {
     number: u64,
     is_write: bool,
+    /// Where it stands in the batch.
+    begin: usize,
+}
+
+/// Requests of one kind.
+#[derive(Debug)]
+struct Form {
+    /// What is the same in all of them: up to the key's end, and from there to a value's letter.
+    same: BytesMut,
+    /// How long each is.
+    length: usize,
 }
 
 /// How far a look at the replies to a batch came.
@@ -64,6 +75,9 @@ pub(super) enum Taken {
     /// The next one is of at least so many bytes, and more must be read.
     UpTo(usize),
 }
+
+/// The reply to a SET.
+const DONE: &[u8] = b"+OK\r\n";
 
 /// So many of the last keys that a client wrote are looked at after a round.
 const LAST: usize = 16;
@@ -76,10 +90,14 @@ pub(super) struct Client {
     shared: Arc<Shared>,
     counts: Arc<Counts>,
     rng: Rng,
-    /// What a request is until the number of its key, and what is between a name and a value.
-    get: BytesMut,
-    set: BytesMut,
-    length: BytesMut,
+    get: Form,
+    set: Form,
+    /// Where in a request the name of its key is.
+    name_at: usize,
+    /// What stands before a value that is read: how long it is.
+    head: BytesMut,
+    /// The batch that was written last: what is the same in the next one stays as it is.
+    batch: Vec<u8>,
     asked: Vec<Asked>,
     /// Replies to these that were looked at.
     taken: usize,
@@ -90,30 +108,33 @@ pub(super) struct Client {
 impl Client {
     /// The client of this number, which is connected.
     pub(super) fn new(
-        mut wire: Wire,
+        wire: Wire,
         shown: Arc<str>,
         setting: Setting,
         shared: Arc<Shared>,
         counts: Arc<Counts>,
         (seed, number): (u64, u32),
     ) -> Self {
-        let begun = |command: &[u8], parts: usize| {
-            let mut bytes = BytesMut::new();
-            resp::head(&mut bytes, b'*', parts);
-            resp::head(&mut bytes, b'$', command.len());
-            bytes.extend_from_slice(command);
-            bytes.extend_from_slice(b"\r\n");
-            resp::head(&mut bytes, b'$', NAME_BYTES);
-            bytes.extend_from_slice(&name(0));
-            bytes.extend_from_slice(b"\r\n");
-            bytes
+        let form = |parts: &[&[u8]], own: usize| {
+            let mut same = BytesMut::new();
+            resp::command(&mut same, parts);
+            let length = same.len();
+            same.truncate(length - own);
+            Form { same, length }
         };
-        let mut length = BytesMut::new();
-        resp::head(&mut length, b'$', setting.size);
-        let (get, set) = (begun(b"GET", 2), begun(b"SET", 3));
-        let longest = set.len() + length.len() + setting.size + 2;
-        let batch = setting.pipeline as usize;
-        wire.line.out.reserve(batch * longest);
+        let name = name(0);
+        let value = vec![setting.letter; setting.size];
+        let get = form(&[b"GET", &name], 0);
+        // Behind the letter is the key's own.
+        let set = form(&[b"SET", &name, &value], setting.size - 1 + END.len());
+        let mut head = BytesMut::new();
+        resp::head(&mut head, b'$', setting.size);
+        let requests = setting.pipeline as usize;
+        let none = Asked {
+            number: 0,
+            is_write: false,
+            begin: usize::MAX,
+        };
         Self {
             wire,
             shown,
@@ -121,11 +142,13 @@ impl Client {
             shared,
             counts,
             rng: Rng::stream(seed, u64::from(number) + 3000),
+            name_at: get.length - END.len() - NAME_BYTES,
+            batch: vec![0; requests * set.length],
+            asked: vec![none; requests],
+            taken: requests,
             get,
             set,
-            length,
-            asked: Vec::with_capacity(batch),
-            taken: 0,
+            head,
             last: [None; LAST],
             written: 0,
         }
@@ -139,74 +162,116 @@ impl Client {
     /// Sends a batch.
     #[inline]
     pub(super) fn send(&mut self) -> Result<(), Trouble> {
-        self.put();
-        self.wire.send()
+        let length = self.put();
+        self.wire.line.send_this(&self.batch[..length])
     }
 
-    /// Puts a batch together.
+    /// Puts a batch together, and says how long it is.
     #[inline]
-    fn put(&mut self) {
-        let Setting { keys, of, .. } = self.setting;
-        self.asked.clear();
+    fn put(&mut self) -> usize {
+        let Setting {
+            keys, of, writes, ..
+        } = self.setting;
         self.taken = 0;
-        for _ in 0..self.setting.pipeline {
+        let mut begin = 0;
+        for asked in &mut self.asked {
             let number = self.rng.below(keys);
-            let is_write = self.setting.writes == of
-                || (self.setting.writes > 0 && self.rng.below(of) < self.setting.writes);
-            let begun = if is_write { &self.set } else { &self.get };
-            let out = &mut self.wire.line.out;
-            let at = out.len();
-            out.extend_from_slice(begun);
-            put_number(
-                &mut out[at + begun.len() - 2 - NAME_BYTES..at + begun.len() - 2],
-                number,
-            );
-            if is_write {
-                out.extend_from_slice(&self.length);
-                out.put_u8(self.setting.letter);
-                out.extend_from_slice(self.shared.values.rest(number));
-                out.extend_from_slice(b"\r\n");
+            let is_write = writes == of || (writes > 0 && self.rng.below(of) < writes);
+            let Form { same, length } = if is_write { &self.set } else { &self.get };
+            let request = &mut self.batch[begin..begin + length];
+            if (asked.begin, asked.is_write) != (begin, is_write) {
+                request[..same.len()].copy_from_slice(same);
             }
-            self.asked.push(Asked { number, is_write });
+            put_number(&mut request[self.name_at..][..NAME_BYTES], number);
+            if is_write {
+                let (value, end) = request[same.len()..].split_at_mut(self.setting.size - 1);
+                value.copy_from_slice(self.shared.values.rest(number));
+                end.copy_from_slice(END);
+            }
+            *asked = Asked {
+                number,
+                is_write,
+                begin,
+            };
+            begin += length;
         }
+        begin
     }
 
     /// Looks at the replies to a batch that are there.
     #[inline]
     pub(super) fn take(&mut self) -> Result<Taken, Trouble> {
         let (mut reads, mut misses) = (0, 0);
-        let mut taken = Taken::All;
-        while let Some(&Asked { number, is_write }) = self.asked.get(self.taken) {
+        let taken = loop {
+            reads += self.take_expected();
+            let Some(&Asked {
+                number, is_write, ..
+            }) = self.asked.get(self.taken)
+            else {
+                break Taken::All;
+            };
             let said = match self.wire.there()? {
                 Found::Whole(said) => said,
-                Found::Part(least) => {
-                    taken = Taken::UpTo(least);
-                    break;
-                }
+                Found::Part(least) => break Taken::UpTo(least),
             };
-            self.taken += 1;
             match (said.kind, is_write) {
-                (Kind::Word, true) => {
-                    self.last[self.written % LAST] = Some(number);
-                    self.written += 1;
-                }
-                (Kind::Value, false) => {
-                    reads += 1;
-                    if !self.shared.values.holds(self.wire.body(&said), number) {
-                        return Err(self.wrong(number, "a value that is not the key's"));
-                    }
-                }
                 (Kind::Nothing, false) => {
+                    self.taken += 1;
                     reads += 1;
                     misses += 1;
                 }
                 (Kind::Error, _) => return Err(told(self.wire.body(&said))),
+                (Kind::Value, false) => {
+                    return Err(self.wrong(number, "a value that is not the key's"));
+                }
                 _ => return Err(self.wrong(number, "a reply of another kind than was asked for")),
             }
-        }
+        };
         add(&self.counts.reads, reads);
         add(&self.counts.misses, misses);
         Ok(taken)
+    }
+
+    /// Takes the next replies that are in whole what they should be, every byte of them, without taking them apart; and
+    /// says how many of them are values.
+    #[inline]
+    fn take_expected(&mut self) -> u64 {
+        let there = self.wire.line.there();
+        let mut rest = there;
+        let mut reads = 0;
+        for &Asked {
+            number, is_write, ..
+        } in &self.asked[self.taken..]
+        {
+            let behind = if is_write {
+                rest.strip_prefix(DONE)
+            } else {
+                self.behind_value(rest, number)
+            };
+            let Some(behind) = behind else {
+                break;
+            };
+            rest = behind;
+            self.taken += 1;
+            if is_write {
+                self.last[self.written % LAST] = Some(number);
+                self.written += 1;
+            } else {
+                reads += 1;
+            }
+        }
+        let length = there.len() - rest.len();
+        self.wire.line.take(length);
+        reads
+    }
+
+    /// What comes behind a reply that is the value of this key, whoever wrote it last.
+    #[inline]
+    fn behind_value<'a>(&self, bytes: &'a [u8], number: u64) -> Option<&'a [u8]> {
+        let bytes = bytes.strip_prefix(&self.head[..])?;
+        let (value, behind) = bytes.split_at_checked(self.setting.size)?;
+        let is_its = self.shared.values.holds(value, number);
+        behind.strip_prefix(END).filter(|_| is_its)
     }
 
     /// The first one is told.
@@ -218,5 +283,141 @@ impl Client {
             .wrong
             .set(format!("`{}` answered {what}: `{key}`", self.shown));
         Trouble::Io(io::Error::other("a reply is wrong"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::server::line::Line;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    /// A client of batches of so many requests, of which so many of so many are writes, and the other end.
+    fn connected(size: usize, pipeline: u32, (writes, of): (u64, u64)) -> (Client, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let setting = Setting {
+            keys: 1000,
+            size,
+            pipeline,
+            writes,
+            of,
+            letter: b'b',
+        };
+        let shared = Shared {
+            values: Values::new(size),
+            wrong: OnceLock::new(),
+        };
+        let client = Client::new(
+            Wire::over(Line::over(ours)),
+            "redis://h:6379/0".into(),
+            setting,
+            Arc::new(shared),
+            Arc::default(),
+            (7, 0),
+        );
+        (client, theirs)
+    }
+
+    fn value(client: &Client, letter: u8, number: u64) -> Vec<u8> {
+        [&[letter], client.shared.values.rest(number)].concat()
+    }
+
+    /// The replies to the batch under way, of keys that somebody else wrote last.
+    fn replies(client: &Client) -> Vec<u8> {
+        let mut replies = BytesMut::new();
+        for asked in &client.asked {
+            if asked.is_write {
+                replies.extend_from_slice(DONE);
+            } else {
+                resp::head(&mut replies, b'$', client.setting.size);
+                replies.extend_from_slice(&value(client, b'A', asked.number));
+                replies.extend_from_slice(END);
+            }
+        }
+        replies.to_vec()
+    }
+
+    #[test]
+    fn a_batch_is_its_commands_whatever_the_one_before_was() {
+        for (size, share) in [(1, (1, 1)), (3, (0, 1)), (3, (1, 2)), (5000, (1, 3))] {
+            let (mut client, _theirs) = connected(size, 5, share);
+            let mut kinds = 0_u8;
+            for _ in 0..50 {
+                let length = client.put();
+                let mut expected = BytesMut::new();
+                for asked in &client.asked {
+                    let name = name(asked.number);
+                    if asked.is_write {
+                        let value = value(&client, b'b', asked.number);
+                        resp::command(&mut expected, &[b"SET", &name, &value]);
+                    } else {
+                        resp::command(&mut expected, &[b"GET", &name]);
+                    }
+                    kinds |= 1 << u8::from(asked.is_write);
+                }
+                assert!(client.batch[..length] == expected, "{size} {share:?}");
+            }
+            assert_eq!(kinds == 3, share.1 > 1, "{kinds}");
+        }
+    }
+
+    #[test]
+    fn no_byte_of_a_reply_may_be_another_one() {
+        for share in [(0, 1), (1, 1)] {
+            let (mut client, _) = connected(3, 2, share);
+            client.put();
+            let good = replies(&client);
+            let letters: Vec<_> = (0..good.len()).filter(|at| good[*at] == b'A').collect();
+            assert_eq!(letters.len(), if share.0 == 0 { 2 } else { 0 });
+            for at in 0..good.len() {
+                for other in 0..=u8::MAX {
+                    let mut bytes = good.clone();
+                    bytes[at] = other;
+                    let (mut client, mut theirs) = connected(3, 2, share);
+                    client.put();
+                    theirs.write_all(&bytes).unwrap();
+                    client.wire.line.fill(1).unwrap();
+                    // A letter says who wrote last.
+                    let is_good =
+                        bytes == good || letters.contains(&at) && other.is_ascii_alphabetic();
+                    let taken = client.take();
+                    let is_taken = matches!(taken, Ok(Taken::All));
+                    let shown = bytes.escape_ascii();
+                    assert_eq!(is_taken, is_good, "{shown}: {taken:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reads_and_misses_are_counted_and_writes_remembered_in_every_order() {
+        let (mut client, mut theirs) = connected(3, 64, (1, 2));
+        client.put();
+        let reads = client.asked.iter().filter(|asked| !asked.is_write);
+        let reads = reads.count() as u64;
+        let writes = client.asked.iter().filter(|asked| asked.is_write);
+        let mut writes: Vec<u64> = writes.map(|asked| asked.number).collect();
+        assert!(reads > 16 && writes.len() > LAST);
+        // One key is not there.
+        let mut bytes = replies(&client);
+        let value = bytes
+            .windows(4)
+            .rposition(|four| four == b"$3\r\n")
+            .unwrap();
+        bytes.splice(value..value + 9, *b"$-1\r\n");
+        for byte in bytes {
+            theirs.write_all(&[byte]).unwrap();
+            client.wire.line.fill(1).unwrap();
+            client.take().unwrap();
+        }
+        assert_eq!(client.take().unwrap(), Taken::All);
+        assert_eq!(client.counts.reads.load(Ordering::Relaxed), reads);
+        assert_eq!(client.counts.misses.load(Ordering::Relaxed), 1);
+        let mut last: Vec<u64> = client.last_written().collect();
+        last.sort_unstable();
+        let mut expected = writes.split_off(writes.len() - LAST);
+        expected.sort_unstable();
+        assert_eq!(last, expected);
     }
 }

@@ -98,11 +98,25 @@ pub(super) fn name(number: u64) -> [u8; NAME_BYTES] {
 /// Puts another number into a name.
 #[inline]
 pub(super) fn put_number(name: &mut [u8], number: u64) {
-    let mut rest = number;
-    for digit in name[PREFIX.len()..].iter_mut().rev() {
-        *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-        rest /= 10;
-    }
+    /// What [`eight`] makes digits of.
+    const EIGHT: u64 = 100_000_000;
+    let (_, digits) = name.split_at_mut(PREFIX.len());
+    let (high, low) = digits.split_at_mut(DIGITS - 8);
+    high.copy_from_slice(&eight(number / EIGHT)[8 - (DIGITS - 8)..]);
+    low.copy_from_slice(&eight(number % EIGHT));
+}
+
+/// The eight digits of a number that has no more, all at once: it is cut into two halves of four digits, those into
+/// halves of two, and those into digits. Each stands in a part of the word of its own, the first one lowest, and what
+/// divides is a multiplication that is exact for numbers of so many digits.
+#[inline]
+const fn eight(number: u64) -> [u8; 8] {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let ones = tens | ((twos - tens * 10) << 8);
+    (ones | 0x3030_3030_3030_3030).to_le_bytes()
 }
 
 /// Where values begin in the text, which is longer by so much than the longest.
@@ -163,6 +177,12 @@ mod tests {
         assert_eq!(&other, b"kurabe:kv:123456789012");
         put_number(&mut other, 7);
         assert_eq!(other, name(7));
+        let mut rng = Rng::new(1);
+        for number in (0..10_000).map(|_| rng.below(1_000_000_000_000)) {
+            for number in [number, number % KEYS_MAX, number % 10_000] {
+                assert_eq!(name(number), *format!("kurabe:kv:{number:012}").as_bytes());
+            }
+        }
         assert!(PREFIX.starts_with(MARKER) && PREFIX.len() > MARKER.len());
     }
 

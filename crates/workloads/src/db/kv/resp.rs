@@ -52,7 +52,8 @@ pub(super) const VALUE_MAX: usize = 16 << 20;
 /// The parts of an array: settings are asked for one at a time.
 const PARTS_MAX: usize = 1 << 10;
 
-const END: &[u8] = b"\r\n";
+/// What every line and every value ends with.
+pub(super) const END: &[u8] = b"\r\n";
 
 /// The reply that these bytes begin with.
 #[inline]

@@ -41,6 +41,17 @@ enum Socket {
     Tls(Box<Tls>),
 }
 
+impl Socket {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        match self {
+            Self::Tcp(socket) => socket.write_all(bytes).map_err(Trouble::from_io),
+            Self::Unix(socket) => socket.write_all(bytes).map_err(Trouble::from_io),
+            Self::Tls(tls) => tls.write(bytes),
+        }
+    }
+}
+
 /// A connection whose messages nobody has looked at.
 #[derive(Debug)]
 pub(in crate::db) struct Line {
@@ -237,17 +248,15 @@ impl Line {
         if let Some(by) = self.let_in_by {
             self.hurry(by)?;
         }
-        let sent = match &mut self.socket {
-            Socket::Tcp(socket) => socket.write_all(&self.out),
-            Socket::Unix(socket) => socket.write_all(&self.out),
-            Socket::Tls(tls) => {
-                let sent = tls.write(&self.out);
-                self.out.clear();
-                return sent;
-            }
-        };
+        let sent = self.socket.write(&self.out);
         self.out.clear();
-        sent.map_err(Trouble::from_io)
+        sent
+    }
+
+    /// Writes this, which whoever put it together keeps; we are let in.
+    #[inline]
+    pub(in crate::db) fn send_this(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        self.socket.write(bytes)
     }
 
     /// What was read and not taken.
