@@ -94,6 +94,10 @@ pub enum ParamError {
 #[serde(transparent)]
 pub struct Params(BTreeMap<String, ParamValue>);
 
+/// The parameters that give the rate of the work, in every family that has one: of events, of bits, of operations, and
+/// as a share of what another test came to.
+const RATES: [&str; 3] = ["rate", "rate_iops", "rate_percent"];
+
 impl FromIterator<(String, ParamValue)> for Params {
     /// Values that are known already, such as those of a kept run.
     fn from_iter<I: IntoIterator<Item = (String, ParamValue)>>(values: I) -> Self {
@@ -175,6 +179,15 @@ impl Params {
             Some(ParamValue::Count(rate)) if *rate > 0 => Some(*rate),
             _ => None,
         }
+    }
+
+    /// Whether any of them gives the rate of the work: how much of it is done in a second is then no result.
+    pub fn give_rate(&self) -> bool {
+        RATES.iter().any(|name| match self.0.get(*name) {
+            Some(ParamValue::Count(rate)) => *rate > 0,
+            Some(ParamValue::Text(rate)) => !rate.is_empty(),
+            _ => false,
+        })
     }
 
     /// The limit within which a rate is searched (the parameter `limit`): a percentile and its time.
