@@ -5,6 +5,7 @@ use engine::budget;
 use engine::run::{Ended, Unmade};
 use model::ground::Did;
 use model::num::{approx, round_to_u64};
+use model::params::budget_text;
 use model::record::{End, Run};
 use model::units::Nanos;
 use report::Lang;
@@ -73,7 +74,7 @@ fn hint(runs: &[Run], ended: &Ended) -> String {
         budget::least(&run.plan, making.since(Nanos(expected)).plus(Nanos(seen)))
     });
     format!(
-        "`--budget {}s` has room for six rounds of each case",
-        least.unwrap_or_default().0.div_ceil(1_000_000_000)
+        "`--budget {}` has room for six rounds of each case",
+        budget_text(least.unwrap_or_default())
     )
 }

@@ -12,6 +12,7 @@ use engine::soak::sample_length;
 use model::ground::GroundKind;
 use model::named::NamedKind;
 use model::num::{approx, round_to_u64};
+use model::params::budget_text;
 use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
@@ -238,7 +239,6 @@ pub(crate) fn warn_of_shortage(plan: &Plan) {
 fn shortage(plan: &Plan) -> Option<String> {
     let short = short_of(plan)?;
     let budget = in_seconds(plan.budget.unwrap_or_default());
-    let whole = |span: Nanos| span.0.div_ceil(1_000_000_000);
     let passes = counted(short.wanted, "pass", "passes");
     let fit = match short.passes {
         0 => "not even one fits".to_owned(),
@@ -260,9 +260,9 @@ fn shortage(plan: &Plan) -> Option<String> {
     } else {
         ""
     };
-    let take = whole(short.needs);
+    let take = short.needs.0.div_ceil(1_000_000_000);
     let room = short.room.map_or_else(String::new, |room| {
-        format!(", for which `--budget {}s` has room", whole(room))
+        format!(", for which `--budget {}` has room", budget_text(room))
     });
     Some(format!(
         "the budget of {budget}{} is over before {passes}: {fit}, and the run ends there{few}; {passes}{kept}{first} take \

@@ -388,10 +388,7 @@ impl Keeper<'_> {
         };
         let letter = duel.letter();
         let why = report::duel::failure(why, Lang::En);
-        if self
-            .told
-            .insert(stats::duel::kind_of(&format!("{letter} {why}")))
-        {
+        if self.told.insert(stats::kind_of(&format!("{letter} {why}"))) {
             let (case, pass) = (&round.case, round.pass);
             self.bar.say(&format!(
                 "warning: side {letter}, pass {pass}, {case}: {why}; this pair does not count"

@@ -64,6 +64,10 @@ fn tip(command: &str, option: &str) -> Option<&'static str> {
         "run" | "duel" if TIMES.contains(&option) => {
             Some("'--budget' says for how long to measure: '--budget 2m'")
         }
+        // The nearest option would have a token itself behind it, where everybody on the machine reads it.
+        "run" | "duel" | "soak" | "net" if option == "--token" => Some(
+            "a token comes from '--token-file FILE' or KURABE_TOKEN, and never from an argument",
+        ),
         "soak" if TIMES.contains(&option) => {
             Some("'--for' says for how long to measure: '--for 2m'")
         }
@@ -89,12 +93,18 @@ mod tests {
             ("kurabe soak os.pipe --budget 2m", "'--for'"),
             ("kurabe soak os.pipe --threads 4", "'--copies'"),
             ("kurabe run os.pipe --for 2m", "'--budget'"),
+            ("kurabe run net --peer h --token 0123", "never from"),
+            ("kurabe soak net.tcp --token=0123", "KURABE_TOKEN"),
+            ("kurabe duel net.tcp --token 0123", "KURABE_TOKEN"),
+            ("kurabe net serve --token 0123", "'--token-file FILE'"),
         ] {
             let said = said(line);
             let tips: Vec<&str> = said.lines().filter(|line| line.contains("tip:")).collect();
             assert!(tips.len() == 1 && tips[0].contains(has), "{said}");
             assert!(
-                !said.contains("--quiet") && !said.contains("--store"),
+                !["--quiet", "--store", "similar", "0123"]
+                    .iter()
+                    .any(|word| said.contains(word)),
                 "{said}"
             );
         }

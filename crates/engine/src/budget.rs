@@ -16,7 +16,7 @@ use crate::look;
 use crate::schedule::looks_max;
 use model::ground::Ground;
 use model::num::{approx, round_to_u64};
-use model::params::duration_text;
+use model::params::{budget_text, duration_text};
 use model::plan::{OwnGround, Plan, PlannedCase, Settle};
 use model::units::Nanos;
 use stats::ROUNDS_MIN;
@@ -258,7 +258,7 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
 
 /// Why a test is left out that a budget has no time for, and which one has.
 pub(crate) fn no_time(budget: Nanos, needs: Option<Nanos>) -> String {
-    let hint = needs.map(|needs| format!("; hint: `--budget {}` has it", duration_text(needs)));
+    let hint = needs.map(|needs| format!("; hint: `--budget {}` has it", budget_text(needs)));
     let (budget, hint) = (duration_text(budget), hint.unwrap_or_default());
     format!("no time within {budget}{hint}")
 }

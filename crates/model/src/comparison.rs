@@ -2,7 +2,7 @@
 
 use crate::document::in_document;
 use crate::estimate::{Ends, Interval, State};
-use crate::plan::MetricId;
+use crate::plan::{CaseId, MetricId};
 use crate::units::Nanos;
 use crate::warning::Warning;
 use schemars::JsonSchema;
@@ -426,6 +426,8 @@ pub struct Comparison {
     pub metrics: Vec<MetricComparison>,
     /// One entry for each family that has at least one ratio.
     pub categories: Vec<CategoryComparison>,
+    /// Cases that are in no category: a parameter gives the rate of their work, so that it is no result.
+    pub left_out: Vec<CaseId>,
     /// What differs in the set-up.
     pub differences: Vec<Difference>,
     /// True where the rounds were measured in pairs (a duel) and compared as pairs.

@@ -94,6 +94,10 @@ pub enum ParamError {
 #[serde(transparent)]
 pub struct Params(BTreeMap<String, ParamValue>);
 
+/// The parameters that give the rate of the work, in every family that has one: of events, of bits, of operations, and
+/// as a share of what another test came to.
+const RATES: [&str; 3] = ["rate", "rate_iops", "rate_percent"];
+
 impl FromIterator<(String, ParamValue)> for Params {
     /// Values that are known already, such as those of a kept run.
     fn from_iter<I: IntoIterator<Item = (String, ParamValue)>>(values: I) -> Self {
@@ -175,6 +179,15 @@ impl Params {
             Some(ParamValue::Count(rate)) if *rate > 0 => Some(*rate),
             _ => None,
         }
+    }
+
+    /// Whether any of them gives the rate of the work: how much of it is done in a second is then no result.
+    pub fn give_rate(&self) -> bool {
+        RATES.iter().any(|name| match self.0.get(*name) {
+            Some(ParamValue::Count(rate)) => *rate > 0,
+            Some(ParamValue::Text(rate)) => !rate.is_empty(),
+            _ => false,
+        })
     }
 
     /// The limit within which a rate is searched (the parameter `limit`): a percentile and its time.
@@ -288,9 +301,17 @@ pub fn parse(def: &ParamDef, text: &str) -> Result<ParamValue, ParamError> {
     }
 }
 
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+
+/// A budget with room for this, as somebody would type it: in whole minutes above one, and in whole seconds below.
+pub fn budget_text(span: Nanos) -> String {
+    let step = if span.0 > MINUTE { MINUTE } else { SECOND };
+    duration_text(Nanos(span.0.div_ceil(step).saturating_mul(step)))
+}
+
 /// A time as somebody would type it: in minutes where these are whole, such as `15m`.
 pub fn duration_text(span: Nanos) -> String {
-    const MINUTE: u64 = 60_000_000_000;
     if span.0 > 0 && span.0.is_multiple_of(MINUTE) {
         return format!("{}m", span.0 / MINUTE);
     }
@@ -353,6 +374,23 @@ fn to_whole(x: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_budget_is_told_in_whole_minutes_and_has_room() {
+        let check = |millis, expected| {
+            assert_eq!(
+                budget_text(Nanos::from_millis(millis)),
+                expected,
+                "{millis}"
+            );
+        };
+        check(426_000, "8m");
+        check(480_000, "8m");
+        check(60_001, "2m");
+        check(60_000, "1m");
+        check(29_200, "30s");
+        check(250, "1s");
+    }
 
     #[test]
     fn durations_and_sizes_parse_as_documented() {

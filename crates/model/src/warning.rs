@@ -23,6 +23,9 @@ pub enum Warning {
         of: u32,
         /// The reason of the last one.
         reason: String,
+        /// Other reasons, the most frequent first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        others: Vec<FailedFor>,
     },
     /// Fewer rounds than an interval needs.
     TooFewRounds {
@@ -193,7 +196,11 @@ impl Warning {
     /// What a kind has of words of its own.
     fn words(&self) -> String {
         match self {
-            Self::RoundsFailed { reason: words, .. } | Self::Other { what: words } => words.clone(),
+            Self::RoundsFailed { reason, others, .. } => {
+                let others = others.iter().map(|other| other.reason.as_str());
+                others.fold(reason.clone(), |all, other| all + "\n" + other)
+            }
+            Self::Other { what: words } => words.clone(),
             Self::Limited(limit) => format!("{:?}", discriminant(limit)),
             Self::OffCpu { cause, .. } => format!("{cause:?}"),
             Self::OrderEffect { within_pass, .. } => within_pass.to_string(),
@@ -205,6 +212,15 @@ impl Warning {
             _ => String::new(),
         }
     }
+}
+
+/// A reason for which rounds failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedFor {
+    /// How many.
+    pub rounds: u32,
+    /// In words, as those of the first one of them were.
+    pub reason: String,
 }
 
 /// What kept cases from the width that was asked for. Each takes something else to get there.

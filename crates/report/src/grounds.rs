@@ -3,7 +3,8 @@
 use crate::lang::{Lang, say};
 use crate::number::{alone, counted, in_seconds, time};
 use model::ground::{Did, Errand, Ground, GroundKind};
-use model::num::{approx, round_to_u64};
+use model::num::approx;
+use model::params::budget_text;
 use model::plan::Plan;
 use model::record::Run;
 use model::units::{Bytes, Unit};
@@ -65,12 +66,12 @@ fn with_more_time(plan: &Plan, lang: Lang) -> String {
         return String::new();
     };
     let size = own.bytes.exact();
-    let budget = round_to_u64(own.budget.as_secs_f64().ceil());
+    let budget = budget_text(own.budget);
     let set = format!("--set {}.size={}", case.id.test, size.replace(' ', ""));
     say!(
         lang,
-        "; with more time it has {size}: `--budget {budget}s`, or `{set}`",
-        "。時間があれば {size} です: `--budget {budget}s` または `{set}`"
+        "; with more time it has {size}: `--budget {budget}`, or `{set}`",
+        "。時間があれば {size} です: `--budget {budget}` または `{set}`"
     )
 }
 
@@ -149,14 +150,14 @@ mod tests {
             budget: Nanos::from_millis(159_500),
         });
         let (plan, [english, japanese]) = said(&run);
-        let way = "`--budget 160s`, or `--set storage.randread-4k.size=2GiB`";
+        let way = "`--budget 3m`, or `--set storage.randread-4k.size=2GiB`";
         let more = format!("; with more time it has 2 GiB: {way}");
         assert!(
             plan.ends_with(&more) && english.ends_with(&more),
             "{english}"
         );
         assert!(
-            japanese.contains("。時間があれば 2 GiB です: `--budget 160s` または"),
+            japanese.contains("。時間があれば 2 GiB です: `--budget 3m` または"),
             "{japanese}"
         );
     }

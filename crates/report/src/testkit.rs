@@ -465,6 +465,7 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
     );
     let comparison = Comparison {
         metrics,
+        left_out: Vec::new(),
         categories: vec![CategoryComparison {
             category: "os".to_owned(),
             ratio: 1.08,

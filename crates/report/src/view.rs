@@ -295,16 +295,20 @@ pub(crate) fn levels_in(
     Some(levels.map(|(level, of)| [scale.value(level), share(of)]))
 }
 
-/// The figure with the digits of its interval; the median of the rounds where it has none, with a mark where no single
-/// number describes them.
+/// What stands behind the mark of rounds that no single number describes: the mean that comparisons have of them,
+/// because a median of two levels is either of them by chance. Where that has none, as of zeros, the median.
+pub(crate) fn without_level(rounds: &[f64]) -> Option<f64> {
+    stats::central_value(rounds).or_else(|| median(rounds))
+}
+
+/// The figure with the digits of its interval; where no single number describes the rounds, a mark and their mean.
 pub(crate) fn value_in(metric: &MetricSummary, scale: &Scale) -> String {
     if let Some(estimate) = &metric.estimate {
         return scale.estimate(estimate).0;
     }
-    let median = median(&metric.rounds);
-    median.map_or_else(
+    without_level(&metric.rounds).map_or_else(
         || number::NONE.to_owned(),
-        |median| format!("{}{}", number::NO_LEVEL_MARK, scale.value(median)),
+        |mean| format!("{}{}", number::NO_LEVEL_MARK, scale.value(mean)),
     )
 }
 
@@ -319,4 +323,33 @@ fn range_instead(metric: &MetricSummary) -> Option<(f64, f64)> {
     let lo = metric.rounds.iter().copied().reduce(f64::min)?;
     let hi = metric.rounds.iter().copied().reduce(f64::max)?;
     Some((lo, hi))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::comparison::value_of_side;
+    use crate::testkit::{self, OPS};
+
+    #[test]
+    fn what_stands_behind_the_mark_is_the_same_alone_and_in_a_comparison() {
+        let mut run = testkit::empty();
+        let id = testkit::add_case(&mut run, "os.pipe", 1, "off", &[OPS]);
+        for (pass, value) in (1..).zip([110.0, 50.0, 310.0, 61.0, 250.0, 72.0, 190.0, 90.0]) {
+            testkit::add_round(&mut run, &id, pass, Ok(&[(OPS.0, value)]));
+        }
+        let mut other = run.clone();
+        other.meta.id.push('b');
+        let compared = stats::compare(&run, &other, &stats::CompareOptions::default());
+        let compared = &compared.metrics[0];
+        let view = view(&run);
+        let metric = &view.metrics[0];
+        assert!(metric.estimate.is_none(), "{metric:?}");
+        let scale = view.scale(metric);
+        let there = value_of_side(compared.values.base.unwrap(), &compared.states.base, &scale);
+        assert!(there.starts_with(number::NO_LEVEL_MARK), "{there}");
+        assert_eq!(value_in(metric, &scale), there);
+        // Zeros have no such mean.
+        assert_eq!(without_level(&[0.0, 0.0, 7.0]), Some(0.0));
+    }
 }

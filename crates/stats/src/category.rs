@@ -4,6 +4,7 @@
 //! leading metrics, of different workloads as far as possible, because metrics of one workload tell the same story
 //! twice. It is formed within each pass and compared over the passes; in a duel the two sides of a pass are a pair, and
 //! where groups of runs are compared it is formed within each run. A category of one metric has that metric's verdict.
+//! A rate that somebody set is no result, and in no category.
 
 use crate::contrast::Contrast;
 use crate::judged::{self, Judged};
@@ -13,7 +14,7 @@ use crate::sides::{Candidate, Sides};
 use crate::{composite, family, rounds};
 use model::comparison::{Both, CategoryComparison, Verdict};
 use model::order::Order as _;
-use model::plan::MetricId;
+use model::plan::{CaseId, MetricId};
 use model::spec::Better;
 use std::collections::BTreeMap;
 
@@ -23,13 +24,17 @@ const METRICS_MAX: usize = 5;
 /// One entry for each category that has a ratio, in the order of the candidates.
 pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<CategoryComparison> {
     let mut names: Vec<&str> = Vec::new();
-    for candidate in candidates.iter().filter(|candidate| takes_part(candidate)) {
+    let taking_part = || candidates.iter().filter(|one| takes_part(sides, one));
+    for candidate in taking_part() {
         let name = category_of(&candidate.result.id.case.test);
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    let groups = names.into_iter().map(|name| Group::of(name, candidates));
+    let groups = names.into_iter().map(|name| {
+        let members = taking_part().filter(|one| category_of(&one.result.id.case.test) == name);
+        Group::of(name, members.collect())
+    });
     let mut found: Vec<Found<'_, '_>> = groups
         .filter_map(|group| compare_one(sides, group))
         .collect();
@@ -53,8 +58,8 @@ struct Found<'a, 'b> {
 }
 
 impl<'a, 'b> Group<'a, 'b> {
-    fn of(name: &'b str, candidates: &'b [Candidate<'a>]) -> Self {
-        let members = chosen(name, candidates);
+    fn of(name: &'b str, members: Vec<&'b Candidate<'a>>) -> Self {
+        let members = chosen(members);
         let spread = |of: fn(&Candidate<'_>) -> Spread| {
             let all: Vec<Spread> = members.iter().map(|member| of(member)).collect();
             Spread::mean_of(&all)
@@ -86,18 +91,34 @@ pub fn category_of(test: &str) -> &str {
     test.split('.').next().unwrap_or(test)
 }
 
-fn takes_part(candidate: &Candidate<'_>) -> bool {
+/// The cases that would be in a category if nobody had set the rate of their work.
+pub(crate) fn left_out(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<CaseId> {
+    let could = candidates
+        .iter()
+        .filter(|candidate| could_take_part(candidate));
+    let set = could.filter(|candidate| has_set_rate(sides, candidate));
+    set.map(|candidate| candidate.case.id.clone()).collect()
+}
+
+fn takes_part(sides: &Sides<'_>, candidate: &Candidate<'_>) -> bool {
+    could_take_part(candidate) && !has_set_rate(sides, candidate)
+}
+
+fn could_take_part(candidate: &Candidate<'_>) -> bool {
     candidate.leads && candidate.result.ratio.is_some()
 }
 
-/// The candidates of a category: the first of each workload, then the second of each, until there are enough. One with
-/// too few rounds would leave the whole category without an interval, so that it stays out as long as others have one.
-fn chosen<'a, 'b>(name: &str, candidates: &'b [Candidate<'a>]) -> Vec<&'b Candidate<'a>> {
-    let members: Vec<&Candidate<'_>> = candidates
-        .iter()
-        .filter(|candidate| takes_part(candidate))
-        .filter(|candidate| category_of(&candidate.result.id.case.test) == name)
-        .collect();
+/// Whether the metric is a rate that a parameter gives, on either side: in a duel the other one may have it alone.
+fn has_set_rate(sides: &Sides<'_>, candidate: &Candidate<'_>) -> bool {
+    let there = sides.other.case(&candidate.case.id);
+    let mut both = std::iter::once(candidate.case).chain(there);
+    candidate.metric.unit.is_rate() && both.any(|case| case.params.give_rate())
+}
+
+/// Those of a category that are in it: the first of each workload, then the second of each, until there are enough. One
+/// with too few rounds would leave the whole category without an interval, so that it stays out as long as others have
+/// one.
+fn chosen<'a, 'b>(members: Vec<&'b Candidate<'a>>) -> Vec<&'b Candidate<'a>> {
     let any_interval = members.iter().any(|member| member.found.is_some());
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, &Candidate<'_>)> = members

@@ -90,6 +90,7 @@ impl<'a> With<'a> {
         }
         Comparison {
             categories: category::compare(&sides, &candidates),
+            left_out: category::left_out(&sides, &candidates),
             metrics: candidates
                 .into_iter()
                 .map(|candidate| candidate.result)

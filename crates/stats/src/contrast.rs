@@ -74,7 +74,6 @@ pub(crate) struct OfRun {
 
 impl Values {
     /// Those of one run, a pass each, that have nothing to do with one another.
-    #[cfg(test)]
     pub(crate) fn of_one(values: &[f64]) -> Self {
         let points: Vec<Point> = (1..).zip(values.iter().copied()).collect();
         let runs = (!points.is_empty()).then_some(OfRun {
@@ -293,6 +292,13 @@ pub(crate) fn centres(method: Method, base: &Values, other: &Values) -> Both<Opt
         None => (centre(base, trims.0), centre(other, trims.1)),
     }
     .into()
+}
+
+/// The value that a comparison has of these rounds where it holds them against as many others: the mean of their
+/// logarithms without the fifth at either end. `None` where one has no logarithm.
+pub fn central_value(rounds: &[f64]) -> Option<f64> {
+    let trim = Method::Rounds.trims(rounds.len(), rounds.len()).0;
+    centre(&Values::of_one(rounds), trim)
 }
 
 fn centre(values: &Values, trim: Trim) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! What the two sides of a duel have in common, before anything is concluded from their values.
 
+use crate::failed;
 use model::host::BlockDevice;
-use model::order::Order as _;
 use model::plan::{CaseId, Duel};
 use model::record::{Failure, Round, Run};
 use std::collections::BTreeSet;
@@ -44,26 +44,7 @@ pub fn pairs_of(a: &Run, b: &Run, case: &CaseId) -> usize {
 
 /// Why rounds of a side failed and how many for each reason, the most frequent first.
 pub fn reasons(run: &Run) -> Vec<(&Failure, usize)> {
-    let mut reasons: Vec<(&Failure, usize)> = Vec::new();
-    for why in run.rounds.iter().filter_map(Round::failure) {
-        let kind = kind_of(&why.to_string());
-        match reasons
-            .iter_mut()
-            .find(|(known, _)| kind_of(&known.to_string()) == kind)
-        {
-            Some((_, n)) => *n += 1,
-            None => reasons.push((why, 1)),
-        }
-    }
-    reasons.order_by_key(|(_, n)| std::cmp::Reverse(*n));
-    reasons
-}
-
-/// What a failure is whatever its figures: the same command, file or call in another round is the same failure.
-pub fn kind_of(why: &str) -> String {
-    let parts = why.split(|c: char| c.is_ascii_digit());
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    parts.join("#")
+    failed::reasons(run.rounds.iter().filter_map(Round::failure))
 }
 
 /// Whether the duel ended because this side could not be set up so often in a row.

@@ -54,6 +54,7 @@ mod contrast;
 mod coverage;
 mod dependence;
 mod difference;
+mod failed;
 #[cfg(test)]
 mod fixture;
 mod headline;
@@ -81,7 +82,9 @@ mod warnings;
 pub use brief::{Brief, Figure};
 pub use category::category_of;
 pub use compare::{CompareOptions, compare, compare_each, compare_groups};
+pub use contrast::central_value;
 pub use difference::{differences, of_servers};
+pub use failed::{Failed, failed, kind_of};
 pub use headline::{Headlined, headlines, rounds_of_each};
 pub use history::EARLIER_MOST;
 pub use noted::{Noted, noted};

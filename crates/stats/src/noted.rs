@@ -78,6 +78,7 @@ mod tests {
             failed: 1,
             of: 6,
             reason: reason.to_owned(),
+            others: Vec::new(),
         };
         let footnotes = noted([&[failed("a")][..], &[failed("b")][..]]);
         assert_eq!(footnotes.len(), 2);

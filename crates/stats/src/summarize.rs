@@ -271,6 +271,7 @@ mod tests {
     use model::record::Failure;
     use model::spec::{Better, How, MetricClass};
     use model::units::{Nanos, Unit};
+    use model::warning::FailedFor;
 
     #[test]
     fn each_metric_of_each_case_has_its_line_in_plan_order() {
@@ -392,7 +393,11 @@ mod tests {
             [Warning::RoundsFailed {
                 failed: 2,
                 of: 2,
-                reason: last.to_owned()
+                reason: last.to_owned(),
+                others: vec![FailedFor {
+                    rounds: 1,
+                    reason: Failure::OutOfMemory.to_string(),
+                }],
             }]
         );
         assert_eq!(found[1].missing.as_deref(), Some("no round of it was run"));

@@ -9,13 +9,13 @@ use crate::noise::{
 };
 use crate::rounds::{CaseRounds, RunRounds, whole};
 use crate::thresholds::ROUNDS_MIN;
-use crate::{apart, shared_core, storage, trust, warming};
+use crate::{apart, failed, shared_core, storage, trust, warming};
 use model::estimate::NoiseShares;
 use model::host::HostFacts;
 use model::noise::{Noise, Sentinel};
 use model::plan::PlannedCase;
-use model::record::{Failure, Measured, Outcome, Run};
-use model::warning::Warning;
+use model::record::{Measured, Outcome, Run};
+use model::warning::{FailedFor, Warning};
 
 /// How far a probe may be from the run's median before the machine is called uneven.
 const SENTINEL_OFF_MAX: f64 = 0.03;
@@ -29,7 +29,7 @@ const GAP_FLOOR: f64 = 0.01;
 pub(crate) fn of_case(rounds: &CaseRounds<'_>, run: &RunRounds<'_>, usual: &Usual) -> Vec<Warning> {
     let noises = &rounds.noises;
     [
-        failed(rounds),
+        rounds_failed(rounds),
         steal(noises),
         throttled(noises),
         foreign(noises),
@@ -92,20 +92,24 @@ pub(crate) fn too_few(have: u32) -> Option<Warning> {
     })
 }
 
-/// What the machine cannot do at all did not fail: the reason stands where the value would. What it did in one round
-/// and could not do in another did.
-fn failed(rounds: &CaseRounds<'_>) -> Option<Warning> {
-    let was_done = !rounds.done.is_empty();
-    let failures: Vec<&Failure> = rounds
-        .all
-        .iter()
-        .filter_map(|round| round.failure())
-        .filter(|failure| was_done || !matches!(failure, Failure::Unsupported(_)))
-        .collect();
+/// The last reason, and those that are others.
+fn rounds_failed(rounds: &CaseRounds<'_>) -> Option<Warning> {
+    let failures = failed::failures(rounds);
+    let last = failures.last()?.to_string();
+    let kind = failed::kind_of(&last);
+    let reasons = failed::reasons(failures.iter().copied()).into_iter();
+    let reasons = reasons.map(|(why, n)| (why.to_string(), n));
+    let others = reasons.filter(|(why, _)| failed::kind_of(why) != kind);
     Some(Warning::RoundsFailed {
         failed: whole(failures.len()),
         of: whole(rounds.all.len()),
-        reason: failures.last()?.to_string(),
+        others: others
+            .map(|(reason, n)| FailedFor {
+                rounds: whole(n),
+                reason,
+            })
+            .collect(),
+        reason: last,
     })
 }
 
@@ -187,6 +191,7 @@ fn allocated(rounds: &CaseRounds<'_>) -> Option<Warning> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use model::record::Failure;
     use model::units::Nanos;
 
     /// The warnings of a case with ten quiet rounds of which `disturb` has changed the first two.
@@ -376,6 +381,7 @@ mod tests {
                 failed: 1,
                 of: 2,
                 reason: why.to_string(),
+                others: Vec::new(),
             }]
         };
         run.rounds[0].outcome = Outcome::Failed(unsupported.clone());

@@ -1,8 +1,9 @@
-//! `kurabe run net.tcp` with a peer of the test's own that is killed in the middle of a round.
+//! `kurabe run net.tcp` with a peer of the test's own that is killed in the middle of a round, and may come back.
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, eventually};
 use crate::net_serve::Server;
 use crate::net_token::kept;
+use crate::password::readable;
 use model::record::Outcome;
 use std::process::Stdio;
 
@@ -52,4 +53,39 @@ fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate
         };
         assert_eq!(metrics.iter().find(has_value), None);
     }
+}
+
+#[test]
+fn a_peer_that_goes_in_the_first_round_is_waited_for() {
+    let bed = Bed::new();
+    let mut server = Server::closed(&bed, &[]);
+    let (peer, token, port) = (server.peer(), server.token(), server.port.to_string());
+    let file = bed.path().join("token");
+    std::fs::write(&file, &token).unwrap();
+    readable(&file, 0o600);
+    let args = ["run", "net.tcp", "--copies", "1", "--passes", "2"];
+    let short = ["--set", "net.tcp.time=1s", "--set", "net.tcp.omit=0s"];
+    let mut command = bed.command(&[&args[..], &short, &["--peer", &peer]].concat());
+    command.env("KURABE_TOKEN", &token);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.unwrap();
+    server.says(" asks: ");
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    eventually(30, || bed.rounds() > 0);
+    // It looks once a second.
+    sys::clock::sleep(1_500_000_000);
+    let again = ["net", "serve", "--port", &port, "--token-file", "token"];
+    let _again = Server::of(bed.start(&again));
+    Done::from(child.wait_with_output().unwrap())
+        .code(0)
+        .err_has(&["waiting for up to", "is there again after"])
+        .out_says(&["net.tcp@1 1 of 2 ("]);
+    let run = kept(&bed);
+    let failed = run.rounds.iter().map(|one| one.failure().is_some());
+    let failed: Vec<bool> = failed.collect();
+    assert_eq!(failed, [true, false], "{:?}", run.rounds);
 }

@@ -2,7 +2,8 @@
 //! still there, and waited for where it is not.
 //!
 //! Who waits is told so, and not for longer than a bound: the cases that need it are given up then, with the reason.
-//! What has not been there in this run is not waited for: its address is wrong, or nobody has started it.
+//! What was never there is not waited for: whoever starts a run asks it before the first round, and refuses to begin.
+//! So what goes in the first round was there, like what goes in a later one.
 
 use super::soak::sleep_for;
 use super::{Lane, Runner};
@@ -10,7 +11,7 @@ use crate::round::{Asked, NotDone, errand};
 use crate::set_up::is_of_set_up;
 use crate::wire::Sent;
 use crate::workload::StandIn;
-use model::record::{Failure, Outcome, Round};
+use model::record::{Failure, Round};
 use model::units::Nanos;
 use sys::clock::monotonic;
 
@@ -30,8 +31,6 @@ const TRY_MIN: Nanos = Nanos::from_secs(2);
 /// What is known of what a side works on.
 #[derive(Debug, Default)]
 pub(super) struct Target {
-    /// It has been there in this run.
-    was_there: bool,
     /// The case whose round failed since it was there last.
     doubted: Option<usize>,
     /// Since when it is waited for, and until when: monotonic, in nanoseconds.
@@ -45,12 +44,7 @@ pub(super) struct Target {
 impl Target {
     /// Takes a finished round into account.
     pub(super) fn learn(&mut self, case: usize, round: &Round) {
-        let (is_done, is_of_set_up) = match &round.outcome {
-            Outcome::Done(_) => (true, false),
-            Outcome::Failed(failure) => (false, is_of_set_up(failure)),
-        };
-        self.was_there |= is_done || round.errands.iter().any(|errand| errand.holds);
-        if !is_done && !is_of_set_up && self.was_there {
+        if round.failure().is_some_and(|why| !is_of_set_up(why)) {
             self.doubted = Some(case);
         }
     }
@@ -162,4 +156,37 @@ impl Runner<'_> {
 /// Whole seconds.
 const fn in_seconds(nanos: u64) -> u64 {
     nanos.div_ceil(1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::{CommandEnd, Outcome};
+
+    #[test]
+    fn what_goes_in_the_first_round_is_asked_for_like_what_goes_later() {
+        let doubted = |failures: &[Option<Failure>]| {
+            let mut target = Target::default();
+            for (pass, failure) in (1..).zip(failures) {
+                let outcome = match failure {
+                    Some(why) => Outcome::Failed(why.clone()),
+                    None => Outcome::Done(testkit::measured(&[("ops_per_s", 1.0)])),
+                };
+                let case = "net.tcp@1".parse().unwrap();
+                target.learn(7, &testkit::round(&case, pass, outcome));
+            }
+            target.doubted
+        };
+        let gone = || Some(Failure::Error("nothing came back".to_owned()));
+        assert_eq!(doubted(&[None, gone()]), Some(7));
+        assert_eq!(doubted(&[gone()]), Some(7));
+        assert_eq!(doubted(&[None]), None);
+        // The command that sets a side up is this machine's.
+        let set_up = Failure::SetUp {
+            command: "false".to_owned(),
+            end: CommandEnd::Exited(1),
+            said: String::new(),
+        };
+        assert_eq!(doubted(&[Some(set_up)]), None);
+    }
 }

@@ -18,6 +18,7 @@ use crate::page::run::Detail;
 use crate::page::title;
 use crate::set_otherwise;
 use model::comparison::Difference;
+use model::plan::CaseId;
 use model::record::Run;
 use stats::verdict::Levels;
 
@@ -187,8 +188,21 @@ fn pairing(of: Compared<'_>, detail: Detail) -> Vec<String> {
         let (a, b) = (sides.base.first(), sides.other.first());
         lines.extend(duel::servers(a, b, [&base, &other], lang));
     }
+    lines.extend(left_out(&comparison.left_out, lang));
     lines.extend(set_otherwise::of_sides(sides, lang));
     lines
+}
+
+/// What is in none of the ratios of the first lines.
+fn left_out(cases: &[CaseId], lang: Lang) -> Option<String> {
+    let list: Vec<String> = cases.iter().map(ToString::to_string).collect();
+    let list = list.join(", ");
+    let said = say!(
+        lang,
+        "in no ratio above, because the rate was set: {list}",
+        "速度を指定した {list} は、上の比に含まれません"
+    );
+    (!cases.is_empty()).then_some(said)
 }
 
 #[cfg(test)]

@@ -101,8 +101,8 @@ fn legend(view: &RunView<'_>, all: &[Vec<&PlannedCase>], lang: Lang) -> String {
     };
     if all.iter().flatten().any(torn) {
         said.push_str(lang.pick(
-            "; ~: no single number describes the rounds",
-            "。~ の付いた値は、ラウンドを一つの数値では表せないものです",
+            "; ~: their mean, where no single number describes them",
+            "。~ の付いた値は、ラウンドを一つの数値では表せないため平均です",
         ));
     }
     said

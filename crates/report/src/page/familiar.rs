@@ -6,7 +6,7 @@ use super::indexes::copies;
 use crate::lang::{Lang, say};
 use crate::number::{self, Scale};
 use crate::said;
-use crate::view::RunView;
+use crate::view::{RunView, without_level};
 use dialects::familiar::{Ours, Row, Theirs, Why, YABS_TIME, rows};
 use model::estimate::{Estimate, MetricSummary};
 use model::plan::MetricId;
@@ -182,9 +182,12 @@ fn shown(estimate: &Estimate, scale: &Scale) -> String {
     }
 }
 
-/// The median with the range of the rounds, of which there are too few, or which have no level; `None` without any.
+/// The median with the range of the rounds, of which there are too few; of those that have no level the mean. `None`
+/// without any.
 fn without_interval(metric: &MetricSummary, scale: &Scale, lang: Lang) -> Option<String> {
-    let value = scale.value(median(&metric.rounds)?);
+    let has_level = metric.estimate.is_some();
+    let typical: fn(&[f64]) -> _ = if has_level { median } else { without_level };
+    let value = scale.value(typical(&metric.rounds)?);
     let unit = &scale.unit;
     if metric.rounds.len() == 1 {
         return Some(say!(
@@ -195,11 +198,7 @@ fn without_interval(metric: &MetricSummary, scale: &Scale, lang: Lang) -> Option
     }
     let end = |pick: fn(f64, f64) -> f64| metric.rounds.iter().copied().reduce(pick);
     let [lo, hi] = [end(f64::min)?, end(f64::max)?].map(|end| scale.value(end));
-    let mark = if metric.estimate.is_none() {
-        number::NO_LEVEL_MARK
-    } else {
-        ""
-    };
+    let mark = if has_level { "" } else { number::NO_LEVEL_MARK };
     Some(format!("{mark}{value} {unit} [{lo} .. {hi}]"))
 }
 

@@ -7,7 +7,7 @@ use crate::lang::{Lang, say};
 use crate::number;
 use crate::said;
 use crate::view::RunView;
-use model::num::round_to_u64;
+use model::params::budget_text;
 use model::warning::Warning;
 use stats::{Noted, Trust};
 
@@ -81,14 +81,11 @@ pub(crate) fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
             && !advised
             && let Some((time, room)) = stats::six_passes::of(view.run)
         {
-            let (time, room) = (
-                number::duration(time, lang),
-                round_to_u64(room.as_secs_f64()),
-            );
+            let (time, room) = (number::duration(time, lang), budget_text(room));
             return say!(
                 lang,
-                "{line}; here six passes of these rounds take about {time}: try `--budget {room}s` or more",
-                "{line}（この測定では 6 巡に約 {time} かかります。`--budget {room}s` 以上で試してください）"
+                "{line}; here six passes of these rounds take about {time}: try `--budget {room}` or more",
+                "{line}（この測定では 6 巡に約 {time} かかります。`--budget {room}` 以上で試してください）"
             );
         }
         line

@@ -9,7 +9,7 @@ use crate::number::{self, counted, in_seconds};
 use crate::set_otherwise;
 use model::named::{Named, NamedKind};
 use model::num::approx;
-use model::params::duration_text;
+use model::params::{budget_text, duration_text};
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
 use model::soak::Soak;
@@ -277,7 +277,7 @@ pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
 }
 
 fn too_little_time(budget: Nanos, needs: Nanos, lang: Lang) -> String {
-    let [budget, needs] = [budget, needs].map(duration_text);
+    let (budget, needs) = (duration_text(budget), budget_text(needs));
     say!(
         lang,
         "no time within {budget}; hint: `--budget {needs}` has it",

@@ -1,10 +1,11 @@
 //! Whether figures may be quoted: in a few words, and with what must be known or done beside them.
 
+use super::fit::cut;
 use crate::lang::{Lang, say};
-use crate::number::percent;
+use crate::number::{counted, percent};
 use crate::said;
 use stats::look::Seen;
-use stats::{Disturber, Rounds, Trust};
+use stats::{Disturber, Failed, Rounds, Trust};
 
 /// In a few words; a soak has stretches in the place of rounds.
 pub(crate) fn brief(trust: &Trust, rounds: &str, lang: Lang) -> String {
@@ -51,6 +52,68 @@ pub(crate) fn before(seen: &[Seen], lang: Lang) -> String {
         return seen;
     }
     say!(lang, ". Before it began: {seen}", "。測定前: {seen}")
+}
+
+/// The most tests whose failed rounds are told, and the most reasons of each.
+const FAILED_MAX: usize = 2;
+
+/// The columns of a reason, and of all of it: figures have their lines below.
+const WHY: usize = 60;
+const FAILED_ROOM: usize = 200;
+
+/// How many rounds of which tests have no value, and why, behind what is said of the others; nothing where all have.
+pub(crate) fn failed(all: &[Failed<'_>], is_soak: bool, lang: Lang) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let sum = |of: fn(&Failed<'_>) -> u32| all.iter().map(of).sum::<u32>();
+    let (n, early) = (sum(|one| one.failed), sum(|one| one.early));
+    let ended = match early {
+        0 => lang.pick("failed", "失敗"),
+        _ if early == n => lang.pick("ended early", "途中で終了"),
+        _ => lang.pick("failed or ended early", "失敗または途中で終了"),
+    };
+    let of_test = |one: &Failed<'_>| {
+        let reasons = one.reasons.iter().take(FAILED_MAX);
+        let reasons = reasons.map(|(why, n)| {
+            let why = said::failure(why, lang);
+            let why = cut(why.lines().next().unwrap_or_default(), WHY);
+            match one.reasons.len() {
+                1 => why,
+                _ => format!("{n}: {why}"),
+            }
+        });
+        let mut reasons: Vec<String> = reasons.collect();
+        reasons.extend((one.reasons.len() > FAILED_MAX).then(|| "...".to_owned()));
+        let (case, failed, of) = (one.case, one.failed, one.of);
+        let reasons = reasons.join("; ");
+        say!(
+            lang,
+            "{case} {failed} of {of} ({reasons})",
+            "{case} は {of} 回中 {failed} 回（{reasons}）"
+        )
+    };
+    let mut tests: Vec<String> = all.iter().take(FAILED_MAX).map(of_test).collect();
+    match all.len().saturating_sub(FAILED_MAX) {
+        0 => {}
+        more => {
+            let tests_more = counted(more, "more test", "more tests");
+            tests.push(say!(lang, "{tests_more}", "ほか {more} 件"));
+        }
+    }
+    let tests = tests.join(lang.pick(", ", "、"));
+    let (one, many) = if is_soak {
+        ("stretch", "stretches")
+    } else {
+        ("round", "rounds")
+    };
+    let rounds = counted(n, one, many);
+    let said = say!(
+        lang,
+        ". {rounds} {ended}: {tests}",
+        "。{n} 回が{ended}: {tests}"
+    );
+    cut(&said, FAILED_ROOM)
 }
 
 /// Likewise, with what must be known of it, and what to do where the figures may not be quoted.

@@ -12,11 +12,10 @@ use crate::number;
 use crate::said;
 use crate::set_otherwise;
 use crate::table::wrapped;
-use crate::view::{RunView, value_in};
+use crate::view::{RunView, value_in, without_level};
 use model::estimate::{MetricSummary, State};
 use model::order::Order as _;
 use model::spec::{How, Nature, Role, Stat};
-use stats::quantile::median;
 
 /// The lines that the page should have at most, on a terminal of 80 columns.
 const LINES: usize = 60;
@@ -169,9 +168,9 @@ fn quantile(view: &RunView<'_>, of: &MetricSummary, at: f64, lang: Lang) -> Opti
     let is_it =
         |(name, found, _): &(&String, f64, _)| *name == latency && (found - at).abs() < 1e-9;
     let (.., metric) = quantiles().find(is_it)?;
-    match (metric.estimate, median(&metric.rounds)) {
+    match (metric.estimate, without_level(&metric.rounds)) {
         (Some(estimate), _) => Some(number::micros(&estimate)),
-        (None, Some(median)) => Some(format!("{}{:.0}", number::NO_LEVEL_MARK, median / 1e3)),
+        (None, Some(mean)) => Some(format!("{}{:.0}", number::NO_LEVEL_MARK, mean / 1e3)),
         (None, None) if of.rounds.is_empty() => None,
         (None, None) => Some(lang.pick("too few", "回数不足").to_owned()),
     }

@@ -5,7 +5,7 @@ mod method_page;
 use crate::lang::Lang;
 use crate::said;
 use crate::testkit::{all_failures, all_seen, all_states, all_warnings, assert_sentences};
-use model::warning::{TargetLimit, Warning};
+use model::warning::{FailedFor, TargetLimit, Warning};
 use std::slice;
 
 #[test]
@@ -105,6 +105,10 @@ fn one_is_never_several() {
             failed: 1,
             of: 1,
             reason: "x".to_owned(),
+            others: vec![FailedFor {
+                rounds: 1,
+                reason: "y".to_owned(),
+            }],
         },
         Warning::TooFewRounds { have: 1, need: 6 },
         Warning::Allocated { allocations: 1 },

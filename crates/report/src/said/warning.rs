@@ -4,7 +4,7 @@ use crate::lang::{Lang, say};
 use crate::number::{counted, percent, signed_percent, time};
 use model::limit::Limit;
 use model::plan::CaseId;
-use model::warning::{OffCpuCause, TargetLimit, Warning};
+use model::warning::{FailedFor, OffCpuCause, TargetLimit, Warning};
 
 /// The sentence for a warning.
 pub fn warning(warning: &Warning, lang: Lang) -> String {
@@ -18,15 +18,45 @@ pub(crate) fn warning_of_soak(warning: &Warning, lang: Lang) -> String {
     about(warning, counted, lang)
 }
 
+/// The most reasons for failed rounds that are told beside the last one.
+const OTHERS_MAX: usize = 3;
+
+/// Why rounds failed beside the last one: the first line of each reason.
+fn other_reasons(others: &[FailedFor], lang: Lang) -> String {
+    let told = others
+        .iter()
+        .take(OTHERS_MAX)
+        .map(|FailedFor { rounds, reason }| {
+            let why = reason.lines().next().unwrap_or_default();
+            say!(lang, "{rounds}: {why}", "{rounds} 回: {why}")
+        });
+    let mut told: Vec<String> = told.collect();
+    match others.len().saturating_sub(OTHERS_MAX) {
+        0 if told.is_empty() => return String::new(),
+        0 => {}
+        more => {
+            let reasons = counted(more, "more reason", "more reasons");
+            told.push(say!(lang, "{reasons}", "ほか {more} 種類"));
+        }
+    }
+    let list = told.join(lang.pick("; ", "、"));
+    say!(lang, " ({list})", "（{list}）")
+}
+
 /// The sentence where one of what is counted is called `one`, and several `many`.
 fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
     match warning {
-        Warning::RoundsFailed { failed, of, reason } => {
-            let all = counted(*of, one, many);
+        Warning::RoundsFailed {
+            failed,
+            of,
+            reason,
+            others,
+        } => {
+            let (all, others) = (counted(*of, one, many), other_reasons(others, lang));
             say!(
                 lang,
-                "{failed} of {all} failed; the last one: {reason}",
-                "{of} 回中 {failed} 回が失敗しました。最後の理由: {reason}"
+                "{failed} of {all} failed{others}; the last one: {reason}",
+                "{of} 回中 {failed} 回が失敗しました{others}。最後の理由: {reason}"
             )
         }
         Warning::TooFewRounds { have, need } => {

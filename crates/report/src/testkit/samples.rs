@@ -8,7 +8,7 @@ use model::look::Busy;
 use model::plan::CaseId;
 use model::record::{CommandEnd, Failure};
 use model::units::{Bytes, Nanos};
-use model::warning::{OffCpuCause, TargetLimit, Warning};
+use model::warning::{FailedFor, OffCpuCause, TargetLimit, Warning};
 use stats::look::Seen;
 use std::collections::BTreeMap;
 
@@ -87,6 +87,18 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
             failed: 2,
             of: 7,
             reason: "worker exited with code 3".to_owned(),
+            others: Vec::new(),
+        },
+        Warning::RoundsFailed {
+            failed: 7,
+            of: 9,
+            reason: "worker exited with code 3".to_owned(),
+            others: ["two", "one", "a", "b", "c"]
+                .map(|reason| FailedFor {
+                    rounds: 1,
+                    reason: reason.to_owned(),
+                })
+                .into(),
         },
         Warning::TooFewRounds { have: 4, need: 6 },
         Warning::Steal {

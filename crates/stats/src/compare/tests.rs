@@ -372,6 +372,44 @@ fn a_category_takes_each_workload_before_it_takes_one_twice() {
 }
 
 #[test]
+fn a_rate_that_somebody_set_is_in_no_category() {
+    let set = |run: &mut Run, case: usize, name: &str, value: ParamValue| {
+        let params = [(name.to_owned(), value)].into_iter().collect();
+        run.plan.cases[case].params = params;
+    };
+    let run = |level: f64| {
+        let all = ["net.tcp@1", "net.udp@1", "net.rr@1", "net.low@1"];
+        fixture::run(&all.map(|id| (id, vec![if id == "net.tcp@1" { level } else { 9.0 }; 8])))
+    };
+    let (mut base, mut other) = (run(1.0), run(2.0));
+    let plain = compare(&base, &other, &DEFAULTS);
+    assert_eq!((plain.categories[0].metrics, plain.left_out.len()), (4, 0));
+    for run in [&mut base, &mut other] {
+        set(run, 1, "rate", ParamValue::Text("100M".to_owned()));
+        set(run, 2, "rate", ParamValue::Count(1000));
+        // None is asked for.
+        set(run, 0, "rate", ParamValue::Count(0));
+        // What comes of it is no rate.
+        set(run, 3, "rate_iops", ParamValue::Count(50));
+        run.plan.cases[3].metrics[0].unit = Unit::Nanoseconds;
+    }
+    let found = compare(&base, &other, &DEFAULTS);
+    let ids: Vec<String> = found.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(ids, ["net.udp@1", "net.rr@1"]);
+    assert_eq!(found.categories[0].metrics, 2);
+    assert!((found.categories[0].ratio - 2.0_f64.sqrt()).abs() < 1e-9);
+    assert_eq!(found.metrics.len(), 4);
+    // A category that has nothing else has no ratio.
+    set(&mut other, 0, "rate", ParamValue::Count(5));
+    set(&mut base, 0, "rate", ParamValue::Count(5));
+    for run in [&mut base, &mut other] {
+        run.plan.cases[3].metrics[0].unit = Unit::OpsPerSecond;
+    }
+    let none = compare(&base, &other, &DEFAULTS);
+    assert_eq!((none.categories.len(), none.left_out.len()), (0, 4));
+}
+
+#[test]
 fn a_member_with_too_few_rounds_does_not_cost_the_category_its_interval() {
     let base = fixture::run(&[("os.a@1", vec![1.0; 8]), ("os.b@1", vec![1.0; 3])]);
     let other = fixture::run(&[("os.a@1", vec![2.0; 8]), ("os.b@1", vec![8.0; 8])]);

@@ -8,6 +8,7 @@ use engine::consent::{Permits, Touch};
 use engine::workload::{Place, StandIn, WorkError};
 use model::named::{NamedKind, ServerFact};
 use model::num::{approx, round_to_u64};
+use model::units::Nanos;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -124,9 +125,14 @@ pub(crate) struct Other {
 /// How long a server has for each part of a talk.
 pub(crate) const SAYS_WITHIN: Duration = Duration::from_secs(10);
 
-/// A server may be busy with the end of an earlier test, ours or another's.
+/// A server may be busy with the end of an earlier test, ours or another's. Where it says for how long, it is waited
+/// for until then and a moment more, in which its client goes, unless that is too long.
 const BUSY_MAX: Duration = Duration::from_secs(3);
-const BUSY_AGAIN_NS: u64 = 100_000_000;
+const BUSY_LONGER: Duration = Duration::from_secs(1);
+const BUSY_SAID_MAX: Duration = Duration::from_secs(15);
+
+/// From one try to the next: what it says is a most, and who asks often fills its log.
+const BUSY_AGAIN: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// iperf3 listens anew after each test by UDP: who comes at once is refused.
 pub(super) const LISTENS_WITHIN: Duration = Duration::from_millis(500);
@@ -161,16 +167,32 @@ impl Other {
 }
 
 fn when_free<T>(open: impl Fn(Until) -> Result<T, Trouble>) -> Result<T, Trouble> {
-    let (until, listens) = (Until::after(BUSY_MAX), Until::after(LISTENS_WITHIN));
+    let listens = Until::after(LISTENS_WITHIN);
+    let mut is_free = None;
     loop {
         match open(Until::after(SAYS_WITHIN)) {
-            Err(Trouble::Busy(_)) if until.left().is_some() => sys::clock::sleep(BUSY_AGAIN_NS),
+            Err(Trouble::Busy(said)) => {
+                let until = *is_free.get_or_insert_with(|| Until::after(busy_for(said)));
+                if until.left().is_none() {
+                    return Err(Trouble::Busy(said));
+                }
+                let [often, seldom] = BUSY_AGAIN;
+                let rest = (said.unwrap_or_default() / 4).clamp(often, seldom);
+                sys::clock::sleep(Nanos::from(rest).0);
+            }
             Err(why) if why.is_refused() && listens.left().is_some() => {
                 sys::clock::sleep(LISTENS_AGAIN_NS);
             }
             other => return other,
         }
     }
+}
+
+/// How long a server is waited for that says so of its client.
+fn busy_for(said: Option<Duration>) -> Duration {
+    let said = said.map(|left| left.saturating_add(BUSY_LONGER));
+    let said = said.filter(|whole| *whole <= BUSY_SAID_MAX);
+    said.unwrap_or_default().max(BUSY_MAX)
 }
 
 /// What stands in, where that is a peer.
@@ -255,6 +277,22 @@ mod tests {
         check("2001:db8::1", "[2001:db8::1]:5201");
         check("fe80::1%eth0", "[fe80::1%eth0]:5201");
         check("[fe80::1%eth0.7]:1", "[fe80::1%eth0.7]:1");
+    }
+
+    #[test]
+    fn a_busy_server_is_waited_for_as_long_as_it_says_unless_that_is_long() {
+        let seconds = Duration::from_secs;
+        let of = |said: Option<u64>| busy_for(said.map(seconds));
+        assert_eq!(of(Some(7)), seconds(8));
+        assert_eq!(of(Some(14)), seconds(15));
+        assert_eq!([of(None), of(Some(0)), of(Some(15))], [BUSY_MAX; 3]);
+        // Longer than one that does not say it.
+        let free = Until::after(BUSY_MAX + Duration::from_millis(200));
+        let opened = when_free(|_| match free.left() {
+            Some(left) => Err(Trouble::Busy(Some(left))),
+            None => Ok(7),
+        });
+        assert_eq!(opened.unwrap(), 7);
     }
 
     #[test]

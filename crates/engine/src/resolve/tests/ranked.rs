@@ -69,7 +69,7 @@ fn what_is_less_important_has_fewer_rounds_and_then_none() {
         // Whoever is left out is told the truth.
         for one in &plan.dropped {
             let needs = one.needs.unwrap();
-            let text = model::params::duration_text(needs);
+            let text = model::params::budget_text(needs);
             assert!(one.why.ends_with(&format!("`--budget {text}` has it")));
             let more = planned(&["ranked"], needs.0 / 1_000_000_000);
             assert!(more.dropped.iter().all(|other| other.what != one.what));

@@ -364,6 +364,36 @@ fn failed_rounds_have_no_figure_and_the_page_says_why() {
 }
 
 #[test]
+fn rounds_that_failed_are_named_where_it_says_how_far_to_trust_the_others() {
+    let mut run = testkit::normal();
+    let of_pipe = |round: &&mut model::record::Round| round.case.to_string() == "os.pipe@1";
+    let whys = ["the peer went away", "nobody listens\nhint: start it"];
+    for (round, why) in run.rounds.iter_mut().filter(of_pipe).zip(whys) {
+        round.outcome = Outcome::Failed(model::record::Failure::Error(why.to_owned()));
+    }
+    let said = |run: &Run| {
+        let page = shown(run, Detail::Short, 80, Lang::En);
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let page = said(&run);
+    let trust = "2 rounds failed: os.pipe@1 2 of 6 (1: the peer went away; 1: nobody listens)";
+    assert!(page.contains(trust) && !page.contains("hint"), "{page}");
+    let japanese = shown(&run, Detail::Short, 80, Lang::Ja).replace([' ', '\n'], "");
+    assert!(
+        japanese.contains("2回が失敗:os.pipe@1は6回中2回（1:"),
+        "{japanese}"
+    );
+    // Those that end in the middle had measured something.
+    for round in &mut run.rounds {
+        if round.failure().is_some() {
+            round.partial = Some(::testkit::measured(&[]).into());
+        }
+    }
+    let page = said(&run);
+    assert!(page.contains("2 rounds ended early: os.pipe@1"), "{page}");
+}
+
+#[test]
 fn the_second_line_counts_the_rounds_that_there_are_and_ends_with_a_name() {
     let check = |rounds: &[u32], label: &str, expect: [&str; 2]| {
         let mut run = testkit::empty();

@@ -13,9 +13,16 @@ use sys::process::Usage;
 /// Not a sender, or not known.
 const NONE: i64 = -1;
 
+/// From this part of what is allowed on, a rate that nobody asked for was held to it: pacing is exact to a percent, and
+/// the first and the last moment of a test have less.
+const HELD_FROM: f64 = 0.95;
+const HELD_FOR_S: f64 = 0.5;
+
 /// What was counted here.
 pub(super) struct Tested {
     pub(super) order: Order,
+    /// Bits per second that were allowed in each direction.
+    pub(super) limit: u64,
     /// In the order of the directions.
     pub(super) flowed: Vec<Flowed>,
     /// How long was counted.
@@ -36,6 +43,22 @@ impl Tested {
 
     fn seconds(&self) -> f64 {
         approx(self.nanos) / 1e9
+    }
+
+    fn bytes(&self, wanted: Direction) -> u64 {
+        let streams = self.streams();
+        let of = streams.filter(|(_, direction, _)| *direction == wanted);
+        of.map(|(_, _, flowed)| flowed.tally.bytes).sum()
+    }
+
+    /// That the rate is what is allowed, where the client asked for none and it is.
+    fn held(&self) -> Option<String> {
+        let least = HELD_FROM * approx(self.limit);
+        let is_held = |way| approx(rate(self.bytes(way), self.seconds())) >= least;
+        let any = [Direction::Up, Direction::Down].into_iter().any(is_held);
+        // What is over at once was not held up.
+        let is_free = self.order.bits_per_s.is_none() && self.seconds() >= HELD_FOR_S;
+        (is_free && any).then(|| format!("held to {} by `--max-rate`", Bits(self.limit)))
     }
 
     /// As the client reads it.
@@ -100,6 +123,9 @@ impl Tested {
             }
             text.push('\n');
         }
+        if let Some(held) = self.held() {
+            let _ = writeln!(text, "the rate was {held} of this server");
+        }
         text
     }
 }
@@ -140,9 +166,7 @@ pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
             .filter(move |(_, direction, _)| *direction == wanted)
     };
     if tested.order.count(Direction::Up) > 0 {
-        let bytes = of(Direction::Up)
-            .map(|(_, _, flowed)| flowed.tally.bytes)
-            .sum();
+        let bytes = tested.bytes(Direction::Up);
         let _ = write!(text, ", received {}", amount(bytes, seconds));
         if tested.order.udp.is_some() {
             let all = of(Direction::Up).map(|(_, _, flowed)| counted(flowed));
@@ -153,9 +177,7 @@ pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
         }
     }
     if tested.order.count(Direction::Down) > 0 {
-        let bytes = of(Direction::Down)
-            .map(|(_, _, flowed)| flowed.tally.bytes)
-            .sum();
+        let bytes = tested.bytes(Direction::Down);
         let _ = write!(text, ", sent {}", amount(bytes, seconds));
         if let Some(theirs) = theirs {
             let received = of(Direction::Down)
@@ -165,6 +187,9 @@ pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
             let received = Bytes(received);
             let _ = write!(text, " (the client says that {received} came)");
         }
+    }
+    if let Some(held) = tested.held() {
+        let _ = write!(text, "; {held}");
     }
     for (id, _, flowed) in tested.streams() {
         if let Some(error) = &flowed.error {
@@ -177,4 +202,60 @@ pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
 
 fn amount(bytes: u64, seconds: f64) -> String {
     format!("{} ({})", Bytes(bytes), Bits(rate(bytes, seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Parameters;
+    use super::super::order::{Limits, order};
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_rate_that_the_limit_decided_is_told_to_both() {
+        let held = |asked: &str, bytes: u64| {
+            let limits = Limits {
+                bits_per_s: 80_000_000,
+                time: Duration::from_secs(60),
+            };
+            let asked = Parameters::of(asked.as_bytes()).unwrap();
+            let order = order(&asked, limits, limits.time).unwrap();
+            let streams = order.directions.iter();
+            let flowed = streams.map(|_| {
+                let mut one = Flowed::default();
+                one.tally.bytes = bytes;
+                one
+            });
+            let tested = Tested {
+                flowed: flowed.collect(),
+                order,
+                limit: limits.bits_per_s,
+                nanos: 2_000_000_000,
+                all_nanos: 2_000_000_000,
+                used: Usage::default(),
+            };
+            let [text, line] = [tested.text(), told(&tested, None)];
+            let says = |text: &str| text.contains("held to 80.00 Mbit/s by `--max-rate`");
+            assert_eq!(says(&text), says(&line), "{text} {line}");
+            says(&text)
+        };
+        // 10 MB are what may pass in a second, all streams of a direction together.
+        assert!(held(r#"{"tcp":true,"time":2}"#, 19_900_000));
+        assert!(held(
+            r#"{"tcp":true,"time":2,"parallel":2,"reverse":true}"#,
+            9_900_000
+        ));
+        assert!(held(
+            r#"{"tcp":true,"time":2,"bidirectional":true}"#,
+            19_900_000
+        ));
+        assert!(!held(r#"{"tcp":true,"time":2}"#, 15_000_000));
+        assert!(!held(
+            r#"{"tcp":true,"time":2,"bidirectional":true}"#,
+            9_900_000
+        ));
+        // Whoever asked for it has what it asked for.
+        let asked = r#"{"tcp":true,"time":2,"bandwidth":80000000}"#;
+        assert!(!held(asked, 19_900_000));
+    }
 }

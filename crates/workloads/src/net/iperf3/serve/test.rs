@@ -167,6 +167,7 @@ impl Test<'_, '_> {
         let (now, flowed) = flows.end();
         self.tested = Some(Tested {
             order: order.clone(),
+            limit,
             flowed,
             nanos: now.saturating_sub(counted_from),
             all_nanos: now.saturating_sub(begun),
