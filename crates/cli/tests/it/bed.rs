@@ -8,6 +8,7 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -279,6 +280,20 @@ pub(crate) fn eventually(secs: u64, mut what: impl FnMut() -> bool) {
         );
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Does the same with all of these, so many at a time: for what waits for most of its time.
+pub(crate) fn at_once<T: Sync>(threads: usize, all: &[T], one: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(this) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    one(this);
+                }
+            });
+        }
+    });
 }
 
 /// The processes that have `dir` as their current directory, or one below it: our workers and their children.

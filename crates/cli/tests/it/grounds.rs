@@ -1,6 +1,6 @@
 //! What rounds stand on: made once, in a time of its own, told before and after, and never taken for whole by half.
 
-use crate::bed::{Bed, Done, eventually, processes_in, signal};
+use crate::bed::{Bed, Done, at_once, eventually, processes_in, signal};
 use serde_json::Value;
 
 const TWO: [&str; 4] = ["run", "selftest.ground", "selftest.ground-too", "--passes"];
@@ -76,12 +76,13 @@ fn what_rounds_stand_on_is_made_once_and_its_time_is_not_theirs() {
 
 #[test]
 fn what_cannot_be_made_costs_its_own_cases_their_rounds_and_no_others() {
-    for (kind, tries, why) in [
+    let kinds = [
         ("error", 3, "as it was told to"),
         ("unsupported", 1, "cannot be made"),
         ("abort", 3, "signal 6"),
         ("hang", 3, "making did not end within 1.0 s"),
-    ] {
+    ];
+    at_once(2, &kinds, |&(kind, tries, why)| {
         let bed = Bed::new();
         let kind = format!("selftest.ground*.kind={kind}");
         let make = make("10ms");
@@ -95,7 +96,7 @@ fn what_cannot_be_made_costs_its_own_cases_their_rounds_and_no_others() {
         // Neither is tried more often than it takes to know.
         assert!(of("selftest.ground@1") <= 3 && of("selftest.ground-too@1") <= 3);
         assert_eq!(bed.left_behind(), [""; 0]);
-    }
+    });
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn half_of_it_is_never_taken_for_whole() {
 
 #[test]
 fn what_a_kill_left_is_found_again_or_removed_by_clean() {
-    for clean in [false, true] {
+    at_once(2, &[false, true], |&clean| {
         let bed = Bed::new();
         let make = make("300ms");
         let args = [&TWO[..], &["4", "--set", &make, "--label", "k"]].concat();
@@ -156,7 +157,7 @@ fn what_a_kill_left_is_found_again_or_removed_by_clean() {
             (8, vec!["make true".to_owned(), again.to_owned()])
         );
         assert_eq!(bed.left_behind(), [""; 0]);
-    }
+    });
 }
 
 #[test]

@@ -42,6 +42,20 @@ fn ours(bed: &Bed, server: &Server, args: &str) -> Done {
     when_free(|| ours_at_once(bed, server, args))
 }
 
+/// Two servers, since each serves one at a time.
+fn servers(test: &str) -> Option<[Server; 2]> {
+    Some([Server::start(test)?, Server::start(test)?])
+}
+
+/// What both print, at the same time.
+fn both(bed: &Bed, servers: &[Server; 2], args: &str) -> [Done; 2] {
+    std::thread::scope(|scope| {
+        let theirs = scope.spawn(|| theirs(&servers[0], args));
+        let ours = ours(bed, &servers[1], args).code(0);
+        [theirs.join().unwrap(), ours]
+    })
+}
+
 /// Whether a client is in the middle of a test, as the kernel's table has it: a connection would be one more client.
 fn is_on(server: &Server) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -85,7 +99,7 @@ fn paths_of(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn documents_have_the_keys_and_types_of_iperf3_s_own() {
-    let Some(server) = Server::start("documents_have_the_keys_and_types_of_iperf3_s_own") else {
+    let Some(servers) = servers("documents_have_the_keys_and_types_of_iperf3_s_own") else {
         return;
     };
     let bed = Bed::new();
@@ -108,7 +122,7 @@ fn documents_have_the_keys_and_types_of_iperf3_s_own() {
         "-u -J -n 100K -b 0",
         "-u -J -t 1 -i 0 -T name --get-server-output -w 100K --dont-fragment -b 1M/4",
     ] {
-        let [theirs, ours] = [theirs(&server, args), ours(&bed, &server, args).code(0)];
+        let [theirs, ours] = both(&bed, &servers, args);
         let [expected, found] = [&theirs, &ours].map(|done| paths_of(&done.out));
         let lacks: Vec<&String> = expected.difference(&found).collect();
         let more: Vec<&String> = found.difference(&expected).collect();
@@ -119,7 +133,7 @@ fn documents_have_the_keys_and_types_of_iperf3_s_own() {
         assert_eq!(ours.err, "", "{args}");
     }
     // The server goes on to send its report, which nobody has asked for now.
-    let plain = ours(&bed, &server, "-J -n 8K").code(0);
+    let plain = ours(&bed, &servers[1], "-J -n 8K").code(0);
     assert!(!plain.out.contains("server_output"), "{}", plain.out);
 }
 
@@ -142,7 +156,7 @@ fn shapes(text: &str) -> Vec<String> {
 
 #[test]
 fn lines_are_those_that_iperf3_prints() {
-    let Some(server) = Server::start("lines_are_those_that_iperf3_prints") else {
+    let Some(servers) = servers("lines_are_those_that_iperf3_prints") else {
         return;
     };
     let bed = Bed::new();
@@ -163,8 +177,7 @@ fn lines_are_those_that_iperf3_prints() {
         "-u -t 1 -O 1 -P 2",
         "-u -t 1 -i 0 -f K -T name",
     ] {
-        let theirs = theirs(&server, args);
-        let ours = ours(&bed, &server, args).code(0);
+        let [theirs, ours] = both(&bed, &servers, args);
         assert_eq!(
             shapes(&ours.out),
             shapes(&theirs.out),

@@ -86,7 +86,8 @@ fn where_nothing_is_known_the_reason_is_said() {
     let bad = "storage.randread-4k-qd32.bs=1000";
     let dir = bed.path().to_str().unwrap().to_owned();
     let args = ["run", LOADED, "--set", bad, "--passes", "2", "--dir", &dir];
-    let done: Done = bed.run(&args);
+    let small = ["--set", "storage.*.size=16M"];
+    let done: Done = bed.run(&[&args[..], &small].concat());
     assert_ne!(done.code, Some(0));
     let run = kept(&bed);
     let mut loaded = run.rounds.iter().filter(|round| round.case.test == LOADED);

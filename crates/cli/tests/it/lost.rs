@@ -3,18 +3,21 @@
 use crate::bed::{Bed, Done, eventually};
 use std::path::{Path, PathBuf};
 
+/// Some before something happens, and several after that however slow it is.
+const PASSES: &str = "6";
+
 /// What a run says and leaves whose store `happens` to meanwhile.
 fn meanwhile(happens: impl Fn(&Path)) -> (Bed, Done) {
     let bed = Bed::new();
     bed.replay("earlier", "100,101");
-    let args = ["run", "os.pipe@1", "--passes", "8", "--label", "second"];
+    let args = ["run", "os.pipe@1", "--passes", PASSES, "--label", "second"];
     let child = bed.start(&args);
     let rounds = || {
         let args = ["show", "second", "--format", "csv-rounds"];
         bed.run(&args).out.lines().count()
     };
     // So that it happens before the last one, however long it takes to begin.
-    eventually(60, || rounds() > 3);
+    eventually(60, || rounds() > 2);
     happens(&bed.store());
     let done: Done = child.wait_with_output().unwrap().into();
     (bed, done)
@@ -48,7 +51,7 @@ fn check(bed: &Bed, done: Done, how: &str) {
         .skip(1)
         .map(|line| line.split(',').nth(2).unwrap())
         .collect();
-    assert_eq!(passes.len(), 8, "{csv}");
+    assert_eq!(passes.len().to_string(), PASSES, "{csv}");
     assert_eq!(bed.left_behind().len(), 1, "the work directory is gone");
 }
 
@@ -102,7 +105,7 @@ fn a_run_whose_store_takes_no_more_names_the_command_that_goes_on() {
     let bed = Bed::new();
     bed.replay("earlier", "1");
     let limit = ["sh", "-c", "ulimit -f 160; exec \"$@\"", "sh"];
-    let args = ["run", "os.pipe@1", "--passes", "30", "--label", "second"];
+    let args = ["run", "os.pipe@1", "--passes", "16", "--label", "second"];
     let done = bed.behind(&limit, &args).code(4);
     let id = done.err.split("--resume ").nth(1).unwrap_or_default();
     let id = id.split('`').next().unwrap_or_default().to_owned();
@@ -176,7 +179,7 @@ fn a_run_whose_store_no_path_leads_to_any_more_is_written_elsewhere() {
     std::fs::create_dir(&dir).unwrap();
     let store = dir.join("k.db");
     let args = ["--store", store.to_str().unwrap()];
-    let run = ["run", "os.pipe@1", "--passes", "8", "--label", "second"];
+    let run = ["run", "os.pipe@1", "--passes", PASSES, "--label", "second"];
     let child = bed.start(&[&run[..], &args[..]].concat());
     eventually(60, || {
         let show = ["show", "second", "--format", "csv-rounds"];
@@ -184,7 +187,7 @@ fn a_run_whose_store_no_path_leads_to_any_more_is_written_elsewhere() {
             .out
             .lines()
             .count()
-            > 4
+            > 2
     });
     std::fs::remove_dir_all(&dir).unwrap();
     std::fs::write(&dir, "mine").unwrap();
@@ -281,7 +284,7 @@ fn a_run_whose_store_a_backup_was_copied_into_is_written_beside_it_and_the_backu
 #[test]
 fn other_runs_that_are_kept_meanwhile_are_no_loss() {
     let bed = Bed::new();
-    let child = bed.start(&["run", "os.pipe@1", "--passes", "8", "--label", "second"]);
+    let child = bed.start(&["run", "os.pipe@1", "--passes", PASSES, "--label", "second"]);
     for label in ["a", "b", "c"] {
         bed.replay(label, "1,2");
     }

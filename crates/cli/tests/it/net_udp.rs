@@ -167,9 +167,14 @@ fn the_highest_rate_is_searched_beside_a_real_server() {
 
 /// Lets TCP through to a server, and nothing of UDP.
 fn beside_a_filter<T>(server: u16, work: impl FnOnce(u16) -> T) -> T {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // A port that nobody has by UDP either.
+    let (listener, _silent) = loop {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        if let Ok(silent) = UdpSocket::bind(listener.local_addr().unwrap()) {
+            break (listener, silent);
+        }
+    };
     let port = listener.local_addr().unwrap().port();
-    let _silent = UdpSocket::bind(("127.0.0.1", port)).unwrap();
     listener.set_nonblocking(true).unwrap();
     let ends = AtomicBool::new(false);
     let ended = || ends.load(Ordering::Relaxed);

@@ -6,7 +6,7 @@ use crate::bed::{Bed, eventually, program};
 use crate::password::{
     PASSWORD, is_seen_with_a_worker, kept_nowhere, readable, refused_when_typed, shows,
 };
-use crate::servers::{free_port, is_root, takes_no_memory, tells_server_cpu, user};
+use crate::servers::{free_port, is_root, made_once, takes_no_memory, tells_server_cpu, user};
 use std::collections::BTreeMap;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,15 @@ fn bin() -> Option<PathBuf> {
     bins.sort();
     bins.pop()
 }
+
+/// How its data are made.
+const INIT: [&str; 5] = [
+    "-N",
+    "-U",
+    "postgres",
+    "--auth-local=trust",
+    "--auth-host=scram-sha-256",
+];
 
 /// As somebody who is not root, whom the server does not serve.
 pub(crate) fn as_server(name: &Path) -> Command {
@@ -73,29 +82,24 @@ impl Server {
             .prefix("kpg")
             .tempdir_in("/tmp")
             .unwrap();
-        let word = dir.path().join("word");
-        std::fs::write(&word, PASSWORD).unwrap();
-        if let Some((uid, gid)) = user {
-            for path in [dir.path(), &word] {
+        let owned = |path: &Path| {
+            if let Some((uid, gid)) = user {
                 chown(path, Some(uid), Some(gid)).unwrap();
             }
-        }
-        let data = dir.path().join("data");
-        well(
-            as_server(&bin.join("initdb"))
-                .current_dir(dir.path())
-                .args([
-                    "-N",
-                    "-U",
-                    "postgres",
-                    "--auth-local=trust",
-                    "--auth-host=scram-sha-256",
-                ])
-                .arg(format!("--pwfile={}", word.display()))
-                .arg("-D")
-                .arg(&data),
-        );
-        std::fs::remove_file(word).unwrap();
+        };
+        owned(dir.path());
+        let (data, initdb) = (dir.path().join("data"), bin.join("initdb"));
+        let version = well(program(&initdb.to_string_lossy()).arg("--version"));
+        made_once("postgresql", &(version, INIT, PASSWORD), &data, || {
+            let word = dir.path().join("word");
+            std::fs::write(&word, PASSWORD).unwrap();
+            owned(&word);
+            let mut init = as_server(&initdb);
+            init.current_dir(dir.path()).args(INIT);
+            init.arg(format!("--pwfile={}", word.display()));
+            well(init.arg("-D").arg(&data));
+            std::fs::remove_file(word).unwrap();
+        });
         let port = free_port();
         let mut own = format!(
             "-p {port} -k {} -c listen_addresses=127.0.0.1",

@@ -38,50 +38,43 @@ fn ended(child: Child) -> (Output, String) {
     (done, said)
 }
 
-#[test]
-fn a_server_that_is_killed_and_comes_back_is_measured_on() {
-    let Some(server) = Server::start("a_server_that_is_killed_and_comes_back", &[]) else {
+/// A server that is killed while this goes on, and comes back.
+fn is_measured_on(test: &str, command: &[&str]) {
+    let Some(server) = Server::start(test, &[]) else {
         return;
     };
-    let run = [
-        "run",
-        "db.oltp-read-write",
-        "--passes",
-        "7",
-        "--copies",
-        "2",
-    ];
-    let soak = [
-        "soak",
-        "db.oltp-read-write",
-        "--for",
-        "30s",
-        "--copies",
-        "2",
-    ];
-    for (command, more) in [
-        (&run[..], &["--set", "db.*.time=500ms"][..]),
-        (&soak, &["--window", "100ms"]),
-    ] {
-        let bed = Bed::new();
-        let child = begun(&bed, &server, &[command, more].concat());
-        server.kill();
-        // Long enough for every further round to fail, if any was tried.
-        std::thread::sleep(Duration::from_secs(3));
-        eventually(60, || server.up());
-        let (done, said) = ended(child);
-        let (whys, rounds, ends_well) = failures(&bed);
-        assert!(ends_well, "{whys:?} {said}");
-        assert!((1..3).contains(&whys.len()), "{whys:?} of {rounds}: {said}");
-        assert!(rounds >= whys.len() + 3, "{whys:?} of {rounds}: {said}");
-        assert!(whys[0].contains("postgres://"), "{whys:?}");
-        for words in ["waiting for up to", "is there again after"] {
-            assert!(said.contains(words), "{words}: {said}");
-        }
-        assert!(done.status.code().is_some(), "{done:?}");
-        let left = "SELECT to_regclass('sbtest1') IS NULL";
-        assert_eq!(server.ask("shop", left), "t");
+    let bed = Bed::new();
+    let child = begun(&bed, &server, command);
+    server.kill();
+    // Long enough for every further round to fail, if any was tried.
+    std::thread::sleep(Duration::from_secs(3));
+    eventually(60, || server.up());
+    let (done, said) = ended(child);
+    let (whys, rounds, ends_well) = failures(&bed);
+    assert!(ends_well, "{whys:?} {said}");
+    assert!((1..3).contains(&whys.len()), "{whys:?} of {rounds}: {said}");
+    assert!(rounds >= whys.len() + 3, "{whys:?} of {rounds}: {said}");
+    assert!(whys[0].contains("postgres://"), "{whys:?}");
+    for words in ["waiting for up to", "is there again after"] {
+        assert!(said.contains(words), "{words}: {said}");
     }
+    assert!(done.status.code().is_some(), "{done:?}");
+    let left = "SELECT to_regclass('sbtest1') IS NULL";
+    assert_eq!(server.ask("shop", left), "t");
+}
+
+#[test]
+fn a_server_that_is_killed_and_comes_back_is_measured_on() {
+    let run = ["run", "db.oltp-read-write", "--passes", "7"];
+    let more = ["--copies", "2", "--set", "db.*.time=500ms"];
+    is_measured_on("a_server_that_is_killed", &[run, more].concat());
+}
+
+#[test]
+fn a_server_that_is_killed_and_comes_back_is_soaked_on() {
+    let soak = ["soak", "db.oltp-read-write", "--for", "30s"];
+    let more = ["--copies", "2", "--window", "100ms"];
+    is_measured_on("a_server_that_is_killed", &[soak, more].concat());
 }
 
 #[test]

@@ -119,6 +119,11 @@ fn a_database_is_one_runs_at_a_time() {
         let more = ["--passes", "1", "--set", "db.*.time=500ms"];
         Bed::new().run(&[&duel[..], &more].concat()).code(0);
     }
+}
+
+#[test]
+fn a_database_of_mariadb_is_one_runs_at_a_time() {
+    let test = "a_database_of_mariadb_is_one_runs_at_a_time";
     if let Some(server) = mariadb::Server::start(test, &[]) {
         is_had_by_one(&server.socket("root", "shop"), "KILL ");
     }

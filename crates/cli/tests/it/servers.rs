@@ -1,8 +1,11 @@
 //! What the tests' own servers of all kinds take, and what runs on them say.
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, program};
 use serde_json::Value;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::TcpListener;
+use std::path::Path;
 
 pub(crate) fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -23,6 +26,36 @@ pub(crate) fn user(name: &str) -> Option<(u32, u32)> {
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
+}
+
+/// The data of a server that has served nobody yet, which are the same for every test and take seconds to make: the
+/// first test makes them at `data`, and the others have a copy. `of` is all that they depend on.
+pub(crate) fn made_once(name: &str, of: &impl Hash, data: &Path, make: impl FnOnce()) {
+    let mut key = DefaultHasher::new();
+    (of, is_root()).hash(&mut key);
+    let name = format!("{name}-{:016x}", key.finish());
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let copy = |from: &Path, to: &Path| {
+        let copied = program("cp").arg("-a").args([from, to]).status();
+        assert!(
+            copied.unwrap().success(),
+            "{} {}",
+            from.display(),
+            to.display()
+        );
+    };
+    let lock = File::create(kept.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    if kept.exists() {
+        drop(lock);
+        return copy(&kept, data);
+    }
+    make();
+    // A test may be killed here as well.
+    let half = kept.with_extension("half");
+    let _ = std::fs::remove_dir_all(&half);
+    copy(data, &half);
+    std::fs::rename(half, kept).unwrap();
 }
 
 /// All words of both streams, wherever their lines end.

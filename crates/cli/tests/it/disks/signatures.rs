@@ -10,6 +10,8 @@ mod root {
         script: &'static str,
         /// What is said of it.
         kind: &'static str,
+        /// Of the device: all of it is read and compared.
+        size: &'static str,
         /// Part of something larger: no option helps.
         member: bool,
     }
@@ -19,6 +21,7 @@ mod root {
             program,
             script,
             kind,
+            size: "128M",
             member: false,
         }
     }
@@ -32,7 +35,11 @@ mod root {
 
     const MAKERS: &[Maker] = &[
         holds("mke2fs", "mke2fs -q -F $1", "ext2/3/4"),
-        holds("mkfs.xfs", "mkfs.xfs -q $1", "xfs"),
+        Maker {
+            // The least that it takes.
+            size: "300M",
+            ..holds("mkfs.xfs", "mkfs.xfs -q $1", "xfs")
+        },
         holds("mkfs.btrfs", "mkfs.btrfs -q $1", "btrfs"),
         holds("mkfs.f2fs", "mkfs.f2fs -q $1", "f2fs"),
         holds("mkfs.vfat", "mkfs.vfat -F 32 $1", "fat32"),
@@ -84,7 +91,7 @@ mod root {
             is_there
         };
         for maker in MAKERS.iter().filter(installed) {
-            let disk = Loop::new("400M");
+            let disk = Loop::new(maker.size);
             // On the image: what needs files of its own has them beside it.
             let image = disk.image().display().to_string();
             let device = if maker.script.contains("$1.") {

@@ -48,6 +48,8 @@ pub(super) fn run(
         .current_dir(dir.path())
         .env("SIZE_OF_TEST", "96k")
         .env("KURABE_STORE", dir.path().join("kurabe.db"))
+        // Tests run beside each other, and each has a lock of its own.
+        .env("KURABE_LOCK", dir.path())
         .stdin(std::process::Stdio::null())
         .output()
         .unwrap();
@@ -58,6 +60,7 @@ pub(super) fn run(
 
 mod slow {
     use super::*;
+    use crate::bed::at_once;
 
     /// Lines whose figures do not depend on chance or time.
     const LINES: &[(&str, Files)] = &[
@@ -292,7 +295,7 @@ mod slow {
             eprintln!("skipped: {why}");
             return;
         }
-        for (line, files) in LINES {
+        at_once(3, LINES, |(line, files)| {
             let json =
                 |program: &[&str]| told(&output(program, "--output-format=json", line, files));
             assert_eq!(json(&OURS), json(&[FIO]), "{line} {files:?}");
@@ -302,7 +305,7 @@ mod slow {
                 lines.map(|line| line.split(';').count()).collect()
             };
             assert_eq!(fields(&OURS), fields(&[FIO]), "{line}");
-        }
+        });
         for (line, files) in FAILING {
             let json = |program: &[&str], expect: i32| {
                 let (code, text, said) = run(program, &["--output-format=json"], line, files);

@@ -227,6 +227,7 @@ fn shapes(text: &str) -> Vec<String> {
 mod slow {
     use super::super::beside::{FIO, OURS, missing, run};
     use super::*;
+    use crate::bed::at_once;
 
     const LINES: &[&str] = &[
         "--name=t --rw=read --size=1m",
@@ -253,7 +254,7 @@ mod slow {
             eprintln!("skipped: {why}");
             return;
         }
-        for line in LINES {
+        at_once(3, LINES, |line| {
             let [ours, theirs] = [&OURS[..], &[FIO]].map(|program| {
                 let (_, text, said) = run(program, &[], line, &[]);
                 assert_eq!(said, "", "{program:?} {line}");
@@ -265,6 +266,6 @@ mod slow {
                 lines.join("\n")
             });
             assert_eq!(ours, theirs, "{line}");
-        }
+        });
     }
 }

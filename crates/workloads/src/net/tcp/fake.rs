@@ -66,6 +66,14 @@ impl Talk {
         talk
     }
 
+    /// Says and does nothing more until the client has gone, whenever it gives up.
+    pub(in crate::net) fn until_it_goes(mut self) {
+        let long = Some(Duration::from_secs(60));
+        self.control.set_read_timeout(long).unwrap();
+        // Over unread bytes it goes with an error.
+        let _ = self.control.read_to_end(&mut Vec::new());
+    }
+
     /// Sends or receives until the client says that the test is over; bytes of each stream after `omit`, and seconds.
     pub(in crate::net) fn flown(&mut self) -> (Vec<u64>, f64) {
         self.flown_slowly(0)

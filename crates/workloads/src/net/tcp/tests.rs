@@ -225,7 +225,7 @@ fn a_server_that_is_busy_for_a_moment_is_waited_for() {
 
 #[test]
 fn a_server_that_ends_in_the_middle_is_told_with_its_words() {
-    for direction in ["up", "down"] {
+    let ends = |direction| {
         let terminated = |listener: &TcpListener| {
             let mut talk = Talk::begun(listener);
             sys::clock::sleep(50_000_000);
@@ -239,7 +239,7 @@ fn a_server_that_ends_in_the_middle_is_told_with_its_words() {
             talk.streams.clear();
             talk.states(&[State::ServerError]);
             talk.say(&[0, 0, 0, 144, 0, 0, 0, 0]);
-            sys::clock::sleep(1_000_000_000);
+            talk.until_it_goes();
         };
         fails(direction, error, &["no data came for too long", "144"]);
         let gone = |listener: &TcpListener| {
@@ -251,7 +251,7 @@ fn a_server_that_ends_in_the_middle_is_told_with_its_words() {
             let mut talk = Talk::begun(listener);
             sys::clock::sleep(50_000_000);
             talk.streams.pop();
-            sys::clock::sleep(2_000_000_000);
+            talk.until_it_goes();
         };
         fails(direction, one_stream, &["127.0.0.1:"]);
         let reset = |listener: &TcpListener| {
@@ -265,10 +265,15 @@ fn a_server_that_ends_in_the_middle_is_told_with_its_words() {
         let other = |listener: &TcpListener| {
             let mut talk = Talk::begun(listener);
             talk.states(&[State::CreateStreams]);
-            sys::clock::sleep(1_000_000_000);
+            talk.until_it_goes();
         };
         fails(direction, other, &["CreateStreams", "does not belong here"]);
-    }
+    };
+    std::thread::scope(|scope| {
+        for direction in ["up", "down"] {
+            scope.spawn(move || ends(direction));
+        }
+    });
 }
 
 #[test]
@@ -338,8 +343,7 @@ fn results_that_cannot_be_are_wrong() {
 #[test]
 fn who_says_nothing_or_next_to_nothing_has_a_deadline() {
     let silent = |listener: &TcpListener| {
-        let _talk = Talk::accept(listener);
-        sys::clock::sleep(11_000_000_000);
+        Talk::accept(listener).until_it_goes();
     };
     let loris = |listener: &TcpListener| {
         let mut talk = Talk::begun(listener);
@@ -356,7 +360,7 @@ fn who_says_nothing_or_next_to_nothing_has_a_deadline() {
     let no_results = |listener: &TcpListener| {
         let mut talk = Talk::begun(listener);
         talk.flown();
-        sys::clock::sleep(11_000_000_000);
+        talk.until_it_goes();
     };
     std::thread::scope(|scope| {
         scope.spawn(|| fails("up", silent, &["no state came in time", "hint: "]));
@@ -373,10 +377,9 @@ fn who_says_nothing_or_next_to_nothing_has_a_deadline() {
 
 #[test]
 fn data_that_stands_still_is_given_up() {
-    for direction in ["up", "down"] {
+    let given_up = |direction| {
         let still = |listener: &TcpListener| {
-            let _talk = Talk::begun(listener);
-            sys::clock::sleep(13_000_000_000);
+            Talk::begun(listener).until_it_goes();
         };
         let why = beside(still, |peer| {
             let (_root, place) = place_of(peer, 1);
@@ -394,7 +397,12 @@ fn data_that_stands_still_is_given_up() {
             "from TCP port"
         };
         assert!(words.contains(where_to), "{words}");
-    }
+    };
+    std::thread::scope(|scope| {
+        for direction in ["up", "down"] {
+            scope.spawn(move || given_up(direction));
+        }
+    });
 }
 
 #[test]

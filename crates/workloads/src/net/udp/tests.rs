@@ -319,19 +319,15 @@ fn udp_that_is_blocked_while_tcp_passes_is_told_with_port_and_direction() {
     };
     let silent = move |listener: &TcpListener| {
         let _socket = UdpSocket::bind(listener.local_addr().unwrap()).unwrap();
-        let _talk = agreed(listener);
-        sys::clock::sleep(11_000_000_000);
+        agreed(listener).until_it_goes();
     };
     let no_answer = move |listener: &TcpListener| {
         let _socket = UdpSocket::bind(listener.local_addr().unwrap()).unwrap();
         let mut talk = agreed(listener);
         talk.states(&[State::TestStart]);
-        sys::clock::sleep(11_000_000_000);
+        talk.until_it_goes();
     };
-    let refused = move |listener: &TcpListener| {
-        let _talk = agreed(listener);
-        sys::clock::sleep(11_000_000_000);
-    };
+    let refused = move |listener: &TcpListener| agreed(listener).until_it_goes();
     let blocked = "begin a test with `127.0.0.1:";
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -486,8 +482,8 @@ fn a_server_that_ends_in_the_middle_is_told_with_its_words() {
 #[test]
 fn a_peer_that_stands_still_is_given_up() {
     let still = |listener: &TcpListener| {
-        let _stream = Stream::begun(listener);
-        sys::clock::sleep(13_000_000_000);
+        let stream = Stream::begun(listener);
+        stream.talk.until_it_goes();
     };
     let down = || {
         let why = beside(still, |peer| {
