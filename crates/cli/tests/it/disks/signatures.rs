@@ -2,6 +2,7 @@
 
 mod root {
     use super::super::*;
+    use crate::bed::at_once;
 
     /// What a tool makes on a device. In the script `$1` is the device.
     struct Maker {
@@ -82,7 +83,6 @@ mod root {
     #[test]
     #[ignore = "root: makes loop devices and what tools make on them"]
     fn what_a_tool_made_is_lost_only_by_its_own_name() {
-        let bed = Bed::new();
         let installed = |maker: &&Maker| {
             let is_there = is_installed(maker.program);
             if !is_there {
@@ -90,7 +90,9 @@ mod root {
             }
             is_there
         };
-        for maker in MAKERS.iter().filter(installed) {
+        let makers: Vec<&Maker> = MAKERS.iter().filter(installed).collect();
+        at_once(3, &makers, |maker| {
+            let bed = Bed::new();
             let disk = Loop::new(maker.size);
             // On the image: what needs files of its own has them beside it.
             let image = disk.image().display().to_string();
@@ -122,7 +124,7 @@ mod root {
                 run(&bed, device, &typed).code(0);
                 assert!(before != disk.image_bytes(), "{}", maker.kind);
             }
-        }
+        });
     }
 
     #[test]
