@@ -245,7 +245,6 @@ fn every_test_works_on_a_server_and_leaves_nothing_there() {
     };
     let bed = Bed::new();
     let url = server.socket("shop");
-    // Such a limit is kept by a disk that is slow to commit, and takes few transactions to know.
     let words = "--copies 3 --json --set db.oltp-slo.limit=p50:100ms --db";
     let more: Vec<&str> = words.split(' ').chain([url.as_str()]).collect();
     let done = bed.run(&short("db.*", &more)).code(0);

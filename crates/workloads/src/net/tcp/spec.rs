@@ -64,8 +64,8 @@ pub(super) static SPEC: Spec = Spec {
             name: "zerocopy",
             kind: ParamKind::Choice(&["off", "on"]),
             default: "off",
-            doc: "`on`: what is sent is not copied into the kernel (`MSG_ZEROCOPY`, since Linux 4.14), unless the kernel \
-                  says of the first writes that it copied them after all, as on `lo` and `veth`: then plain writes go on, \
+            doc: "`on`: what is sent is not copied into the kernel (`MSG_ZEROCOPY`, since Linux 4.14), unless it says \
+                  of the first writes that it copied them after all, as on `lo` and `veth`: then plain writes go on, \
                   and a note says so. `up` alone.",
         },
     ],

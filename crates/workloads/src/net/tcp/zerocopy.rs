@@ -1,8 +1,8 @@
 //! Writes of which the kernel makes no copy, as long as it does not make one after all.
 //!
 //! Of what goes over a link within a machine, or over a card that cannot collect a packet from several places, it makes
-//! a copy later, and the account of that costs more than the copy had. So the first of them are a probe: where the kernel
-//! says that it copied, plain writes go on.
+//! a copy later, and the account of that costs more than the copy had. So the first of them are a probe: where the
+//! kernel says that it copied, plain writes go on.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
