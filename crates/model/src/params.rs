@@ -183,9 +183,11 @@ impl Params {
 
     /// Whether any of them gives the rate of the work: how much of it is done in a second is then no result.
     pub fn give_rate(&self) -> bool {
-        RATES.iter().any(|name| match self.0.get(*name) {
-            Some(ParamValue::Count(rate)) => *rate > 0,
-            Some(ParamValue::Text(rate)) => !rate.is_empty(),
+        self.iter().any(|(name, value)| match value {
+            ParamValue::Jobs(tasks) => tasks.iter().any(|task| task.job.is_rated()),
+            ParamValue::Files(work) => work.tasks.iter().any(|task| task.rate.is_some()),
+            ParamValue::Count(rate) => RATES.contains(&name) && *rate > 0,
+            ParamValue::Text(rate) => RATES.contains(&name) && !rate.is_empty(),
             _ => false,
         })
     }
@@ -374,6 +376,31 @@ fn to_whole(x: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fileset::FileTask;
+
+    #[test]
+    fn a_rate_is_given_by_a_name_or_within_jobs_and_tasks() {
+        let check = |name: &str, value: ParamValue, expected: bool| {
+            let all: Params = [(name.to_owned(), value)].into_iter().collect();
+            assert_eq!(all.give_rate(), expected, "{name}");
+        };
+        check("rate", ParamValue::Count(100), true);
+        check("rate", ParamValue::Count(0), false);
+        check("rate", ParamValue::Text("100M".to_owned()), true);
+        check("rate", ParamValue::Text(String::new()), false);
+        check("size", ParamValue::Count(100), false);
+        for (iops, expected) in [(Some(100), true), (None, false)] {
+            let mut task = Task::default();
+            task.job.rate_iops = iops;
+            check("jobs", ParamValue::Jobs(vec![task]), expected);
+            let mut work = FileWork::default();
+            work.tasks.push(FileTask {
+                rate: iops.map(|_| 100.0),
+                ..FileTask::default()
+            });
+            check("files", ParamValue::Files(Box::new(work)), expected);
+        }
+    }
 
     #[test]
     fn a_budget_is_told_in_whole_minutes_and_has_room() {

@@ -28,7 +28,9 @@ pub fn failed(run: &Run) -> Vec<Failed<'_>> {
 
 fn of_case<'a>(rounds: &CaseRounds<'a>) -> Option<Failed<'a>> {
     let all = failures(rounds);
+    // Jobs that are told apart are kept whatever became of them.
     let early = rounds.all.iter().filter(|round| round.partial.is_some());
+    let early = early.filter(|_| !rounds.case.shape.apart);
     (!all.is_empty()).then(|| Failed {
         case: &rounds.case.id,
         failed: whole(all.len()),
@@ -49,9 +51,9 @@ pub(crate) fn failures<'a>(rounds: &CaseRounds<'a>) -> Vec<&'a Failure> {
 
 /// Different reasons and how many rounds failed for each, the most frequent first; of each the first one's words.
 pub(crate) fn reasons<'a>(all: impl IntoIterator<Item = &'a Failure>) -> Vec<(&'a Failure, usize)> {
-    let mut reasons: Vec<(String, &Failure, usize)> = Vec::new();
+    let mut reasons: Vec<((String, Option<i32>), &Failure, usize)> = Vec::new();
     for why in all {
-        let kind = kind_of(&why.to_string());
+        let kind = (kind_of(&why.to_string()), end_of(why));
         match reasons.iter_mut().find(|(known, ..)| *known == kind) {
             Some((.., n)) => *n += 1,
             None => reasons.push((kind, why, 1)),
@@ -61,9 +63,18 @@ pub(crate) fn reasons<'a>(all: impl IntoIterator<Item = &'a Failure>) -> Vec<(&'
     reasons.into_iter().map(|(_, why, n)| (why, n)).collect()
 }
 
+/// The code or the signal with which a worker ended: another one is another reason.
+const fn end_of(why: &Failure) -> Option<i32> {
+    match why {
+        Failure::Exited { code, .. } => Some(*code),
+        Failure::Signal { signal, .. } => Some(*signal),
+        _ => None,
+    }
+}
+
 /// What a failure is whatever its figures: the same command, file or call in another round is the same failure.
 pub fn kind_of(why: &str) -> String {
-    let parts = why.split(|c: char| c.is_ascii_digit());
+    let parts = why.split(|c: char| c.is_ascii_digit() || c == '.');
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join("#")
 }
@@ -74,6 +85,19 @@ mod tests {
     use crate::fixture;
     use model::record::{Outcome, Round};
     use model::warning::{FailedFor, Warning};
+
+    #[test]
+    fn another_signal_is_another_reason_and_another_figure_is_not() {
+        let killed = |signal| Failure::Signal {
+            signal,
+            said: String::new(),
+        };
+        let all = [killed(11), killed(9), killed(9)];
+        assert_eq!(reasons(&all), [(&all[1], 2), (&all[0], 1)]);
+        let gone = |rate| Failure::Error(format!("gone: {rate} Mbit/s arrived"));
+        let all = [gone("942"), gone("94.25")];
+        assert_eq!(reasons(&all), [(&all[0], 2)]);
+    }
 
     #[test]
     fn rounds_that_failed_are_told_by_case_and_each_reason_with_its_count() {

@@ -33,12 +33,21 @@ const TRY_MIN: Nanos = Nanos::from_secs(2);
 pub(super) struct Target {
     /// The case whose round failed since it was there last.
     doubted: Option<usize>,
-    /// Since when it is waited for, and until when: monotonic, in nanoseconds.
-    waiting: Option<(u64, u64)>,
+    /// Where it is waited for.
+    waiting: Option<Waiting>,
     /// How often it was asked.
     tries: u32,
     /// Why it is not waited for any longer: that of the round that is next.
     gone: Option<Failure>,
+}
+
+/// Since when it is waited for, and until when: monotonic, in nanoseconds.
+#[derive(Debug)]
+struct Waiting {
+    since: u64,
+    until: u64,
+    /// What the last try met with.
+    why: String,
 }
 
 impl Target {
@@ -112,39 +121,58 @@ impl Runner<'_> {
             return true;
         };
         let most = left.map_or(AWAY_MAX, |left| left.min(AWAY_MAX));
+        if most == Nanos::ZERO && lane.target.waiting.is_none() {
+            return true;
+        }
         loop {
-            let until = lane.target.waiting.map(|(_, until)| until);
-            let room = until.map_or(most, |until| Nanos(until.saturating_sub(monotonic())));
-            let why = match lane.ask(failed, room) {
-                Err(NotDone::Interrupted) => return false,
-                // A round says what else is wrong with it.
-                Ok(()) | Err(NotDone::NoTime | NotDone::Failed(Failure::Unsupported(_))) => break,
-                Err(NotDone::Failed(why)) => why.to_string(),
-            };
             let now = monotonic();
-            let (since, until) = *lane.target.waiting.get_or_insert_with(|| {
-                let first = why.lines().next().unwrap_or_default();
-                self.observer.notices(&format!(
-                    "{first}: waiting for up to {} s until it is there again",
-                    most.0 / 1_000_000_000
-                ));
-                (now, now.saturating_add(most.0))
-            });
-            if now >= until {
+            if let Some(waiting) = &lane.target.waiting
+                && now >= waiting.until
+            {
                 let cases = &lane.side.plan.cases;
                 if cases[case].workload == cases[failed].workload {
-                    let waited = in_seconds(now - since);
+                    let (why, waited) = (&waiting.why, in_seconds(now - waiting.since));
                     let words = format!("{why}\nit was waited for {waited} s, and is given up");
                     lane.target.gone = Some(Failure::Error(words));
                 }
                 return true;
             }
+            let until = lane.target.waiting.as_ref().map(|waiting| waiting.until);
+            let room = until.map_or(most, |until| Nanos(until.saturating_sub(now)));
+            let why = match lane.ask(failed, room) {
+                Err(NotDone::Interrupted) => return false,
+                // A round says what else is wrong with it.
+                Ok(()) | Err(NotDone::NoTime | NotDone::Failed(Failure::Unsupported(_))) => break,
+                Err(NotDone::Failed(Failure::Hung { after, .. })) => {
+                    let (what, seconds) = (lane.what_is_there(failed), in_seconds(after.0));
+                    format!("reach {what}: no answer within {seconds} s")
+                }
+                Err(NotDone::Failed(why)) => why.to_string(),
+            };
+            let now = monotonic();
+            let until = if let Some(waiting) = &mut lane.target.waiting {
+                waiting.why = why;
+                waiting.until
+            } else {
+                let first = why.lines().next().unwrap_or_default();
+                self.observer.notices(&format!(
+                    "{first}: waiting for up to {} s until it is there again",
+                    most.0 / 1_000_000_000
+                ));
+                let until = now.saturating_add(most.0);
+                lane.target.waiting = Some(Waiting {
+                    since: now,
+                    until,
+                    why,
+                });
+                until
+            };
             let next = until.min(now + TRY_EVERY.0);
             sleep_for(|| Nanos(next.saturating_sub(monotonic())));
         }
         lane.target.doubted = None;
-        if let Some((since, _)) = lane.target.waiting.take() {
-            let waited = in_seconds(monotonic() - since);
+        if let Some(waiting) = lane.target.waiting.take() {
+            let waited = in_seconds(monotonic() - waiting.since);
             let what = lane.what_is_there(failed);
             let words = format!("{what} is there again after {waited} s");
             self.observer.notices(&words);

@@ -32,6 +32,11 @@ pub fn page(view: &ComparisonView<'_>, detail: Detail, lang: Lang) -> Vec<Block>
     }
     let mut page: Vec<Block> = all.iter().map(|compared| first::block(*compared)).collect();
     if detail == Detail::Short {
+        // A category without a ratio is not there: whoever looks for it is told why.
+        let none = |compared: &&Compared<'_>| compared.comparison.categories.is_empty();
+        let lines = all.iter().filter(none);
+        let lines = lines.filter_map(|compared| left_out(&compared.comparison.left_out, lang));
+        page.extend(lines.map(Block::Line));
         return page;
     }
     let is_alone = all.len() == 1;
@@ -199,8 +204,8 @@ fn left_out(cases: &[CaseId], lang: Lang) -> Option<String> {
     let list = list.join(", ");
     let said = say!(
         lang,
-        "in no ratio above, because the rate was set: {list}",
-        "速度を指定した {list} は、上の比に含まれません"
+        "in no ratio of a category, because their rate is given and not measured: {list}",
+        "速度が指定され測定値ではないため、分野の比に含まれません: {list}"
     );
     (!cases.is_empty()).then_some(said)
 }

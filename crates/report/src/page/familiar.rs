@@ -29,8 +29,9 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     ];
     if rows.iter().any(|row| row.ours.contains('[')) {
         let legend = lang.pick(
-            "[ ] the range of the rounds: they are too few for an interval, or (~) have no single level",
-            "[ ] はラウンドの範囲。回数不足で区間がないか、一つの水準で表せないもの（~）",
+            "[ ] the range of the rounds, behind their median: they are too few for an interval; or (~) behind their mean: \
+             they have no single level",
+            "[ ] はラウンドの範囲。その前は中央値（回数不足で区間なし）、~ のものは平均（一つの水準で表せない）",
         );
         for form in &mut forms {
             form.push(Block::Line(legend.to_owned()));

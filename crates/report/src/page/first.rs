@@ -37,13 +37,7 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
     let names = lines.iter().map(|line| &line.name).chain([&trust_name]);
     let room = WIDTH - 2 * SPACE - names.map(|name| columns(name)).max().unwrap_or(0);
     let said = trust::whole(&view.trust, view.soak.is_some(), lang);
-    // Where nothing was measured, reasons stand where figures would.
-    let failed = if view.trust == Trust::Nothing {
-        Vec::new()
-    } else {
-        stats::failed(run)
-    };
-    let failed = trust::failed(&failed, view.soak.is_some(), lang);
+    let failed = trust::failed(&stats::failed(run), view.soak.is_some(), lang);
     let said = said + &failed + &trust::before(&view.seen, lang);
     let resume = super::next::resume(view);
     let above = 2 + wrapped(&said, room).lines().count() + usize::from(resume.is_some());
@@ -57,7 +51,8 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
             facts.push((typical.into(), rate.into()));
         }
     } else {
-        facts.extend(rows(lines, room, LINES.saturating_sub(above)));
+        // However much is to be said of the run, a figure stands there.
+        facts.extend(rows(lines, room, LINES.saturating_sub(above).max(1)));
     }
     facts.extend(resume.map(|command| (lang.pick("go on", "再開").into(), command.into())));
     let name = run.meta.label.as_deref().unwrap_or(&run.meta.id);

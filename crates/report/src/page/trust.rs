@@ -6,6 +6,7 @@ use crate::number::{counted, percent};
 use crate::said;
 use stats::look::Seen;
 use stats::{Disturber, Failed, Rounds, Trust};
+use std::fmt::Display;
 
 /// In a few words; a soak has stretches in the place of rounds.
 pub(crate) fn brief(trust: &Trust, rounds: &str, lang: Lang) -> String {
@@ -80,7 +81,7 @@ pub(crate) fn failed(all: &[Failed<'_>], is_soak: bool, lang: Lang) -> String {
             let why = cut(why.lines().next().unwrap_or_default(), WHY);
             match one.reasons.len() {
                 1 => why,
-                _ => format!("{n}: {why}"),
+                _ => for_so_many(&why, *n, is_soak, lang),
             }
         });
         let mut reasons: Vec<String> = reasons.collect();
@@ -102,18 +103,27 @@ pub(crate) fn failed(all: &[Failed<'_>], is_soak: bool, lang: Lang) -> String {
         }
     }
     let tests = tests.join(lang.pick(", ", "、"));
-    let (one, many) = if is_soak {
-        ("stretch", "stretches")
-    } else {
-        ("round", "rounds")
-    };
-    let rounds = counted(n, one, many);
+    let rounds = counted_rounds(n, is_soak);
     let said = say!(
         lang,
         ". {rounds} {ended}: {tests}",
         "。{n} 回が{ended}: {tests}"
     );
     cut(&said, FAILED_ROOM)
+}
+
+/// A reason, and for how many rounds it was one.
+fn for_so_many(why: &str, n: usize, is_soak: bool, lang: Lang) -> String {
+    let rounds = counted_rounds(n, is_soak);
+    say!(lang, "{why}, {rounds}", "{why}、{n} 回")
+}
+
+fn counted_rounds<N: Copy + Display + PartialEq + From<u8>>(n: N, is_soak: bool) -> String {
+    if is_soak {
+        counted(n, "stretch", "stretches")
+    } else {
+        counted(n, "round", "rounds")
+    }
 }
 
 /// Likewise, with what must be known of it, and what to do where the figures may not be quoted.

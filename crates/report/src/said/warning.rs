@@ -22,13 +22,14 @@ pub(crate) fn warning_of_soak(warning: &Warning, lang: Lang) -> String {
 const OTHERS_MAX: usize = 3;
 
 /// Why rounds failed beside the last one: the first line of each reason.
-fn other_reasons(others: &[FailedFor], lang: Lang) -> String {
+fn other_reasons(others: &[FailedFor], (one, many): (&str, &str), lang: Lang) -> String {
     let told = others
         .iter()
         .take(OTHERS_MAX)
         .map(|FailedFor { rounds, reason }| {
             let why = reason.lines().next().unwrap_or_default();
-            say!(lang, "{rounds}: {why}", "{rounds} 回: {why}")
+            let counted = counted(*rounds, one, many);
+            say!(lang, "{why}, {counted}", "{why}、{rounds} 回")
         });
     let mut told: Vec<String> = told.collect();
     match others.len().saturating_sub(OTHERS_MAX) {
@@ -39,8 +40,8 @@ fn other_reasons(others: &[FailedFor], lang: Lang) -> String {
             told.push(say!(lang, "{reasons}", "ほか {more} 種類"));
         }
     }
-    let list = told.join(lang.pick("; ", "、"));
-    say!(lang, " ({list})", "（{list}）")
+    let list = told.join(lang.pick("; ", "。"));
+    say!(lang, " (other reasons: {list})", "（ほかの理由: {list}）")
 }
 
 /// The sentence where one of what is counted is called `one`, and several `many`.
@@ -52,10 +53,13 @@ fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
             reason,
             others,
         } => {
-            let (all, others) = (counted(*of, one, many), other_reasons(others, lang));
+            let (all, others) = (
+                counted(*of, one, many),
+                other_reasons(others, (one, many), lang),
+            );
             say!(
                 lang,
-                "{failed} of {all} failed{others}; the last one: {reason}",
+                "{failed} of {all} failed{others}; the last reason: {reason}",
                 "{of} 回中 {failed} 回が失敗しました{others}。最後の理由: {reason}"
             )
         }

@@ -167,13 +167,16 @@ impl Other {
 }
 
 fn when_free<T>(open: impl Fn(Until) -> Result<T, Trouble>) -> Result<T, Trouble> {
-    let listens = Until::after(LISTENS_WITHIN);
+    let (listens, some) = (Until::after(LISTENS_WITHIN), Until::after(BUSY_MAX));
+    // What it says first: of a test that begins or ends it knows nothing, and whoever is next has another time.
     let mut is_free = None;
     loop {
         match open(Until::after(SAYS_WITHIN)) {
             Err(Trouble::Busy(said)) => {
-                let until = *is_free.get_or_insert_with(|| Until::after(busy_for(said)));
-                if until.left().is_none() {
+                if is_free.is_none() && said.is_some_and(|said| !said.is_zero()) {
+                    is_free = Some(Until::after(busy_for(said)));
+                }
+                if is_free.unwrap_or(some).left().is_none() {
                     return Err(Trouble::Busy(said));
                 }
                 let [often, seldom] = BUSY_AGAIN;

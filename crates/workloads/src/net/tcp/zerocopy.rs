@@ -19,6 +19,8 @@ const ASK_EVERY: u64 = 16;
 pub(super) struct Said {
     copied: AtomicBool,
     sent_as_is: AtomicBool,
+    /// It keeps account of no more of them.
+    refused: AtomicBool,
 }
 
 /// The writes of a flow.
@@ -60,8 +62,10 @@ impl<'a> Writes<'a> {
                 }
                 Ok(sent)
             }
-            // The kernel keeps account of no more of them.
             Err(error) if is_full(&error) => {
+                self.said.refused.store(true, Ordering::Relaxed);
+                // Not even one: it is never another way.
+                self.shares = self.under_way > 0;
                 self.ask()?;
                 self.stream.write(bytes)
             }
@@ -86,8 +90,7 @@ impl<'a> Writes<'a> {
 impl Drop for Writes<'_> {
     /// What the kernel still has of our pages does not outlive the socket: it would send what they hold by then.
     fn drop(&mut self) {
-        let asked = if self.shares { self.ask() } else { Ok(()) };
-        if self.shares && (asked.is_err() || self.under_way > 0) {
+        if self.under_way > 0 && (self.ask().is_err() || self.under_way > 0) {
             // Where it cannot be set, the socket is closed all the same.
             let _ = sys::socket::reset_at_close(self.stream.as_fd());
         }
@@ -96,14 +99,18 @@ impl Drop for Writes<'_> {
 
 /// What is to be told of all flows.
 pub(super) fn note<'a>(all: impl Iterator<Item = &'a Said>) -> String {
-    let (mut copied, mut sent_as_is) = (false, false);
+    let (mut copied, mut sent_as_is, mut refused) = (false, false, false);
     for said in all {
         copied |= said.copied.load(Ordering::Relaxed);
         sent_as_is |= said.sent_as_is.load(Ordering::Relaxed);
+        refused |= said.refused.load(Ordering::Relaxed);
     }
     let what = if copied {
         "the kernel copied what was sent all the same, as it does on a link within this machine or for a card that \
          cannot collect a packet: plain writes went on"
+    } else if refused {
+        "part of what was sent was copied, because the kernel locks no more pages (`ulimit -l`) or keeps account of no \
+         more sends (`net.core.optmem_max`)"
     } else if sent_as_is {
         "the kernel copied nothing of what was sent"
     } else {
@@ -138,5 +145,8 @@ mod tests {
         theirs.read_exact(&mut [0; 1000]).unwrap();
         drop(writes);
         assert!(note([&Said::default(), &said].into_iter()).contains("plain writes went on"));
+        let full = Said::default();
+        full.refused.store(true, Ordering::Relaxed);
+        assert!(note([&full].into_iter()).contains("part of what was sent was copied"));
     }
 }

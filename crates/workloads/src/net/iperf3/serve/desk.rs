@@ -6,7 +6,7 @@ use crate::net::own::hello::{Hello, Kind};
 use model::units::Nanos;
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use sys::clock::monotonic;
 
@@ -15,10 +15,7 @@ const LEAVES_WITHIN: Duration = Duration::from_secs(1);
 
 /// The place of the one who is served.
 #[derive(Default)]
-pub(super) struct Desk {
-    busy: Mutex<Option<Busy>>,
-    is_free: Condvar,
-}
+pub(super) struct Desk(Mutex<Option<Busy>>);
 
 struct Busy {
     /// What streams of iperf3 show.
@@ -50,21 +47,13 @@ pub(super) enum Shown {
 
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, Option<Busy>> {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The desk, when one who is about to go has gone: a client that follows another at once would be told that the
-    /// server is busy, only because it was faster than the other's last word.
-    fn lock_when_free(&self) -> MutexGuard<'_, Option<Busy>> {
-        let mut desk = self.lock();
-        while let Some(goes) = desk.as_ref().and_then(|busy| busy.goes)
-            && let left = goes.saturating_sub(monotonic())
-            && left > 0
-        {
-            let waited = self.is_free.wait_timeout(desk, Duration::from_nanos(left));
-            desk = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        desk
+    /// Whether the one who is served has all it came for, and may be waited for.
+    pub(super) fn is_about_to_be_free(&self) -> bool {
+        let goes = self.lock().as_ref().and_then(|busy| busy.goes);
+        goes.is_some_and(|goes| monotonic() < goes)
     }
 
     /// Lets a client in, where nobody is: where its further connections come from, and what makes the desk free again.
@@ -73,7 +62,7 @@ impl Desk {
         cookie: Option<Cookie>,
         key: Option<SessionKey>,
     ) -> Option<(Receiver<TcpStream>, Seat<'_>)> {
-        let mut desk = self.lock_when_free();
+        let mut desk = self.lock();
         if desk.is_some() {
             return None;
         }
@@ -140,7 +129,6 @@ pub(super) struct Seat<'a>(&'a Desk);
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         *self.0.lock() = None;
-        self.0.is_free.notify_all();
     }
 }
 
@@ -167,7 +155,7 @@ impl Seat<'_> {
         self.with(|busy| busy.until = Some(until));
     }
 
-    /// It has all it came for: who comes now waits until it has gone, but not for long.
+    /// It has all it came for: who comes now may wait until it has gone, but not for long.
     pub(super) fn goes(&self) {
         let goes = monotonic().saturating_add(Nanos::from(LEAVES_WITHIN).0);
         self.with(|busy| busy.goes = Some(goes));
@@ -225,20 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_while_another_goes_waits_for_the_desk() {
+    fn one_who_goes_may_be_waited_for_until_it_has_gone() {
         let desk = Desk::default();
+        assert!(!desk.is_about_to_be_free());
         let (_streams, seat) = desk.seat(None, None).unwrap();
+        assert!(!desk.is_about_to_be_free(), "it has only come");
         seat.goes();
-        std::thread::scope(|scope| {
-            let next = scope.spawn(|| desk.seat(None, None).is_some());
-            sys::clock::sleep(20_000_000);
-            drop(seat);
-            assert!(next.join().unwrap());
-        });
-        let (_streams, seat) = desk.seat(None, None).unwrap();
-        seat.goes();
-        assert!(desk.seat(None, None).is_none(), "it never goes");
+        assert!(desk.is_about_to_be_free() && desk.seat(None, None).is_none());
+        seat.with(|busy| busy.goes = Some(monotonic()));
+        assert!(!desk.is_about_to_be_free(), "it stays");
         drop(seat);
+        assert!(!desk.is_about_to_be_free() && desk.seat(None, None).is_some());
     }
 
     #[test]

@@ -90,6 +90,7 @@ impl Door {
                 serving: &serving,
                 desk: &desk,
                 waiting: VecDeque::new(),
+                followers: Vec::new(),
                 next: LISTENER + 1,
             };
             let served = hall.receive(&mut self, scope);
@@ -133,12 +134,25 @@ impl Step {
     }
 }
 
+/// Clients of iperf3 that may wait for one that is about to go, and how soon it is looked whether it has.
+const FOLLOWERS: usize = 8;
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// A client of iperf3 that has said its cookie.
+struct Follower {
+    stream: TcpStream,
+    peer: SocketAddr,
+    cookie: Cookie,
+    limits: Limits,
+}
+
 /// Where they wait.
 struct Hall<'a> {
     serving: &'a Serving<'a>,
     desk: &'a Desk,
     /// The oldest first.
     waiting: VecDeque<Waiting>,
+    followers: Vec<Follower>,
     next: usize,
 }
 
@@ -150,12 +164,20 @@ impl<'a> Hall<'a> {
         scope: &'scope Scope<'scope, 'a>,
     ) -> io::Result<()> {
         while !self.serving.closes() {
-            if let Some(place) = door.ready.next(LOOK)? {
+            let look = if self.followers.is_empty() {
+                LOOK
+            } else {
+                LOOK_AGAIN
+            };
+            if let Some(place) = door.ready.next(look)? {
                 if place == LISTENER {
                     self.accept(door)?;
                 } else {
                     self.hear(place, &door.ready, scope);
                 }
+            }
+            for follower in std::mem::take(&mut self.followers) {
+                self.sit(follower, scope);
             }
             let now = monotonic();
             self.expire(now);
@@ -311,12 +333,12 @@ impl<'a> Hall<'a> {
 
     /// A client of iperf3, or one of its streams.
     fn cookie<'scope>(
-        &self,
+        &mut self,
         one: Waiting,
         ready: &Ready,
         scope: &'scope Scope<'scope, 'a>,
     ) -> Result<(), Failed> {
-        let (desk, peer) = (self.desk, one.peer);
+        let peer = one.peer;
         let Ok(cookie) = Cookie::read(&mut one.bytes.as_slice()) else {
             return Ok(());
         };
@@ -324,35 +346,52 @@ impl<'a> Hall<'a> {
         ready
             .remove(one.stream.as_fd())
             .map_err(|error| (peer, error))?;
-        let stream = match desk.stream(&cookie, one.stream) {
+        let stream = match self.desk.stream(&cookie, one.stream) {
             Ok(()) => return Ok(()),
             Err(stream) => stream,
         };
-        let refused = |why: &str| {
-            let text = format!("{peer} refused: {why}");
-            self.serving.journal.refusal(&text);
-            deny(&stream);
-        };
         let Some(limits) = self.serving.offer.open else {
-            refused("no token, and `--iperf3-open` was not given");
+            self.turn_away(&stream, peer, "no token, and `--iperf3-open` was not given");
             return Ok(());
         };
-        let Some((streams, seat)) = desk.seat(Some(cookie), None) else {
-            refused("another client is served");
-            return Ok(());
+        let follower = Follower {
+            stream,
+            peer,
+            cookie,
+            limits,
         };
-        let serving = self.serving;
+        self.sit(follower, scope);
+        Ok(())
+    }
+
+    /// Serves a client of iperf3, or lets it wait for one that is about to go: whoever follows another at once would be
+    /// told that the server is busy, only because it was faster than the other's last word.
+    fn sit<'scope>(&mut self, one: Follower, scope: &'scope Scope<'scope, 'a>) {
+        let Some((streams, seat)) = self.desk.seat(Some(one.cookie), None) else {
+            if self.desk.is_about_to_be_free() && self.followers.len() < FOLLOWERS {
+                self.followers.push(one);
+            } else {
+                self.turn_away(&one.stream, one.peer, "another client is served");
+            }
+            return;
+        };
+        let (serving, peer) = (self.serving, one.peer);
         self.start(peer, scope, move || {
             let client = Client {
-                stream,
+                stream: one.stream,
                 peer,
                 streams,
                 seat: &seat,
-                limits,
+                limits: one.limits,
             };
             test::serve(serving, client);
         });
-        Ok(())
+    }
+
+    fn turn_away(&self, stream: &TcpStream, peer: SocketAddr, why: &str) {
+        let text = format!("{peer} refused: {why}");
+        self.serving.journal.refusal(&text);
+        deny(stream);
     }
 
     /// Whoever comes is asked for a proof of the token.
