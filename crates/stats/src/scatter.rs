@@ -30,6 +30,9 @@ const LIMIT: f64 = 0.8;
 /// How surely the scatter of a class is known: as if from so many visits.
 const CLASS_VISITS: u32 = 11;
 
+/// What runs at fewer visits differ by is known no better than that of a class.
+const VISITS_MIN: u32 = 4;
+
 /// The scatter between runs, as a comparison adds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
@@ -394,17 +397,24 @@ impl Shipped {
     }
 
     /// That of a metric: measured, or that of its class. What was measured is of the test's own parameters; a case with
-    /// others is taken to scatter no less than its class.
+    /// others is taken to scatter no less than its class, and so is one that was measured at few visits: those say that
+    /// it is more, and not that it is less.
     pub(crate) fn spread(&self, case: &PlannedCase, quantity: &str, class: MetricClass) -> Spread {
         let of_class = of_class(case.nature, class);
         let known = self.0.get(&key_of(case, quantity));
-        let known = known.filter(|known| case.in_place_of.is_empty() || known.deviation > of_class);
+        let is_known = |known: &Known| known.visits >= VISITS_MIN;
+        let is_own = |known: &Known| case.in_place_of.is_empty() && is_known(known);
+        let known = known.filter(|known| is_own(known) || known.deviation > of_class);
         let (deviation, visits, source) = match known {
-            Some(&Known {
-                deviation,
-                runs,
-                visits,
-            }) => (deviation, visits, ScatterSource::Shipped { runs }),
+            Some(known) => {
+                let visits = if is_known(known) {
+                    known.visits
+                } else {
+                    CLASS_VISITS
+                };
+                let source = ScatterSource::Shipped { runs: known.runs };
+                (known.deviation, visits, source)
+            }
             None => (of_class, CLASS_VISITS, ScatterSource::Class),
         };
         let df = approx(u64::from(visits)) - 1.0;
@@ -517,6 +527,23 @@ mod tests {
         assert_eq!(other.0, ScatterSource::Class);
         assert_eq!(other, source("nobody", true));
         assert!(other.1 > source("quiet", true).1);
+    }
+
+    #[test]
+    fn few_visits_say_that_runs_differ_by_more_and_not_by_less() {
+        let lines = "quiet:x 0.01 9 3 d v m\nwild:x 0.5 9 2 d v m\nseen:x 0.01 9 4 d v m\n";
+        let shipped = Shipped::read(&format!("{HEADING}\n{lines}")).unwrap();
+        let spread = |test: &str| {
+            let case = testkit::case(&format!("{test}@1"), Vec::new());
+            shipped.spread(&case, "x", MetricClass::Throughput)
+        };
+        let class = spread("nobody");
+        assert_eq!(spread("quiet"), class);
+        let (wild, seen) = (spread("wild"), spread("seen"));
+        let measured = Some(ScatterSource::Shipped { runs: 9 });
+        assert_eq!((wild.source, seen.source), (measured, measured));
+        assert_eq!((wild.df, seen.df), (class.df, 3.0));
+        assert!(wild.deviation > 0.5 && seen.deviation < class.deviation);
     }
 
     #[test]

@@ -16,7 +16,7 @@ fn ops(line: &str) -> Vec<f64> {
 #[test]
 fn what_jobs_of_a_flow_do_is_as_their_weights_until_the_first_is_over() {
     // All end with the first: nobody has time to itself on a busy machine.
-    let line = "--size=100g --exitall --name=a --flow=1 --number_ios=20k --name=b --flow=3 --name=c --flow=1 \
+    let line = "--size=100g --exitall --name=a --flow=1 --number_ios=200k --name=b --flow=3 --name=c --flow=1 \
                 --flow_id=7";
     let done = ops(line);
     let [a, b, c] = done[..] else {
