@@ -73,7 +73,7 @@ impl There {
         ] {
             let bed = Bed::new();
             let run = ["run", test, "--passes", "1", "--db", &self.url];
-            let child = bed.start(&[&run[..], &SHORT].concat());
+            let child = bed.start(&[&run[..], &LONGER].concat());
             eventually(60, || self.ask(is_under_way) == "1");
             self.ask(sql);
             let done: Done = child.wait_with_output().unwrap().into();
@@ -107,6 +107,9 @@ impl There {
 }
 
 const SHORT: [&str; 4] = ["--set", "db.*.table_size=1000", "--set", "db.*.time=1s"];
+
+/// A round that is not over before a client of the server has been started and is heard.
+const LONGER: [&str; 4] = ["--set", "db.*.table_size=1000", "--set", "db.*.time=4s"];
 
 #[test]
 fn rows_of_ours_that_others_change_on_a_postgresql_are_found() {
