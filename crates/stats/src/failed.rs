@@ -51,16 +51,19 @@ pub(crate) fn failures<'a>(rounds: &CaseRounds<'a>) -> Vec<&'a Failure> {
 
 /// Different reasons and how many rounds failed for each, the most frequent first; of each the first one's words.
 pub(crate) fn reasons<'a>(all: impl IntoIterator<Item = &'a Failure>) -> Vec<(&'a Failure, usize)> {
-    let mut reasons: Vec<((String, Option<i32>), &Failure, usize)> = Vec::new();
+    let mut kinds = Vec::new();
+    let mut reasons: Vec<(&Failure, usize)> = Vec::new();
     for why in all {
         let kind = (kind_of(&why.to_string()), end_of(why));
-        match reasons.iter_mut().find(|(known, ..)| *known == kind) {
-            Some((.., n)) => *n += 1,
-            None => reasons.push((kind, why, 1)),
+        if let Some(place) = kinds.iter().position(|known| *known == kind) {
+            reasons[place].1 += 1;
+        } else {
+            kinds.push(kind);
+            reasons.push((why, 1));
         }
     }
-    reasons.order_by_key(|(.., n)| std::cmp::Reverse(*n));
-    reasons.into_iter().map(|(_, why, n)| (why, n)).collect()
+    reasons.order_by_key(|(_, n)| std::cmp::Reverse(*n));
+    reasons
 }
 
 /// The code or the signal with which a worker ended: another one is another reason.

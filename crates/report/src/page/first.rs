@@ -16,7 +16,6 @@ use model::line::Machine;
 use model::origin::Origin;
 use model::record::{End, Run};
 use model::spec::{How, Stat};
-use stats::Trust;
 
 /// The most lines, on a terminal of [`WIDTH`].
 pub(crate) const LINES: usize = 10;

@@ -357,7 +357,8 @@ fn failed_rounds_have_no_figure_and_the_page_says_why() {
         round.outcome = Outcome::Failed(model::record::Failure::OutOfMemory);
     }
     let usual = shown(&run, Detail::Usual, 80, Lang::En);
-    let trust = "\ntrust  nothing measured; `--full` has the reasons\n";
+    let trust =
+        "\ntrust  nothing measured; `--full` has the reasons. 30 rounds failed: os.pipe@1\n";
     assert!(usual.contains(trust), "{usual}");
     let why = "-  ops/s      no value: worker killed by the kernel: out\n";
     assert!(usual.contains(why), "{usual}");
@@ -376,11 +377,13 @@ fn rounds_that_failed_are_named_where_it_says_how_far_to_trust_the_others() {
         page.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let page = said(&run);
-    let trust = "2 rounds failed: os.pipe@1 2 of 6 (1: the peer went away; 1: nobody listens)";
+    let trust =
+        "2 rounds failed: os.pipe@1 2 of 6 (the peer went away, 1 round; nobody listens, 1 round)";
     assert!(page.contains(trust) && !page.contains("hint"), "{page}");
     let japanese = shown(&run, Detail::Short, 80, Lang::Ja).replace([' ', '\n'], "");
     assert!(
-        japanese.contains("2回が失敗:os.pipe@1は6回中2回（1:"),
+        japanese
+            .contains("2回が失敗:os.pipe@1は6回中2回（エラーが発生しました:thepeerwentaway、1回"),
         "{japanese}"
     );
     // Those that end in the middle had measured something.

@@ -28,7 +28,8 @@ fn begins_anew(part: &mut u32, member: &Member) -> bool {
 }
 
 /// As much room for what has come as a program may have: what the kernel has by default is full in a third of a
-/// millisecond of a few Gbit/s. It gives no more than twice `net.core.rmem_max`; where it has more by itself, that stays.
+/// millisecond of a few Gbit/s. It gives no more than twice `net.core.rmem_max`; where it gave more by itself, that
+/// stays.
 pub(crate) fn make_room(socket: &UdpSocket) -> io::Result<()> {
     const ROOM: u32 = 4 << 20;
     let room = || buffers(socket.as_fd()).map(|[_, room]| room);

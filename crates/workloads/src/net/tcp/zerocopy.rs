@@ -90,7 +90,11 @@ impl<'a> Writes<'a> {
 impl Drop for Writes<'_> {
     /// What the kernel still has of our pages does not outlive the socket: it would send what they hold by then.
     fn drop(&mut self) {
-        if self.under_way > 0 && (self.ask().is_err() || self.under_way > 0) {
+        if self.under_way == 0 {
+            return;
+        }
+        let asked = self.ask();
+        if asked.is_err() || self.under_way > 0 {
             // Where it cannot be set, the socket is closed all the same.
             let _ = sys::socket::reset_at_close(self.stream.as_fd());
         }

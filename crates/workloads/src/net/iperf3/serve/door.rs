@@ -10,6 +10,7 @@ use super::super::{Cookie, State};
 use super::desk::{Desk, Shown};
 use super::journal::{Journal, Write as JournalWrite};
 use super::line::LOOK;
+use super::order::Limits;
 use super::own::{self, Guest};
 use super::streams::plain;
 use super::test::{self, Client};
