@@ -16,6 +16,7 @@ use model::line::Machine;
 use model::origin::Origin;
 use model::record::{End, Run};
 use model::spec::{How, Stat};
+use stats::Trust;
 
 /// The most lines, on a terminal of [`WIDTH`].
 pub(crate) const LINES: usize = 10;
@@ -36,7 +37,13 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
     let names = lines.iter().map(|line| &line.name).chain([&trust_name]);
     let room = WIDTH - 2 * SPACE - names.map(|name| columns(name)).max().unwrap_or(0);
     let said = trust::whole(&view.trust, view.soak.is_some(), lang);
-    let failed = trust::failed(&stats::failed(run), view.soak.is_some(), lang);
+    // Where nothing was measured, reasons stand where figures would.
+    let failed = if view.trust == Trust::Nothing {
+        Vec::new()
+    } else {
+        stats::failed(run)
+    };
+    let failed = trust::failed(&failed, view.soak.is_some(), lang);
     let said = said + &failed + &trust::before(&view.seen, lang);
     let resume = super::next::resume(view);
     let above = 2 + wrapped(&said, room).lines().count() + usize::from(resume.is_some());
