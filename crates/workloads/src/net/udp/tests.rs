@@ -421,7 +421,12 @@ fn what_a_server_said_of_losses_and_jitter_is_told() {
     };
     let slow = params(&UDP, &[("rate", "80k"), ("size", "100")]);
     let finish = beside(half, |peer| round_of(&UDP, &slow, peer, 1)).unwrap();
-    assert!(finish.notes.is_empty(), "0.2 s are not long: {finish:?}");
+    // The kernel's counters are of other tests' datagrams too.
+    let is_late = |note: &String| note.contains("nothing had arrived at its end");
+    assert!(
+        !finish.notes.iter().any(is_late),
+        "0.2 s are not long: {finish:?}"
+    );
 }
 
 #[test]
