@@ -54,7 +54,7 @@ pub(crate) fn reasons<'a>(all: impl IntoIterator<Item = &'a Failure>) -> Vec<(&'
     let mut kinds = Vec::new();
     let mut reasons: Vec<(&Failure, usize)> = Vec::new();
     for why in all {
-        let kind = (kind_of(&why.to_string()), end_of(why));
+        let kind = kind(why);
         if let Some(place) = kinds.iter().position(|known| *known == kind) {
             reasons[place].1 += 1;
         } else {
@@ -66,16 +66,16 @@ pub(crate) fn reasons<'a>(all: impl IntoIterator<Item = &'a Failure>) -> Vec<(&'
     reasons
 }
 
-/// The code or the signal with which a worker ended: another one is another reason.
-const fn end_of(why: &Failure) -> Option<i32> {
-    match why {
-        Failure::Exited { code, .. } => Some(*code),
-        Failure::Signal { signal, .. } => Some(*signal),
+/// What a failure is whatever its figures; another code or signal of a worker is another failure.
+pub(crate) fn kind(why: &Failure) -> (String, Option<i32>) {
+    let end = match why {
+        Failure::Exited { code: end, .. } | Failure::Signal { signal: end, .. } => Some(*end),
         _ => None,
-    }
+    };
+    (kind_of(&why.to_string()), end)
 }
 
-/// What a failure is whatever its figures: the same command, file or call in another round is the same failure.
+/// The words of a failure without its figures: the same command, file or call in another round is the same failure.
 pub fn kind_of(why: &str) -> String {
     let parts = why.split(|c: char| c.is_ascii_digit() || c == '.');
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
@@ -97,6 +97,21 @@ mod tests {
         };
         let all = [killed(11), killed(9), killed(9)];
         assert_eq!(reasons(&all), [(&all[1], 2), (&all[0], 1)]);
+        let mut run = fixture::run(&[("net.a@1", vec![1.0; 5])]);
+        for (round, why) in run.rounds.iter_mut().zip(&all) {
+            round.outcome = Outcome::Failed(why.clone());
+        }
+        let metrics = crate::summarize(&run);
+        let expected = Warning::RoundsFailed {
+            failed: 3,
+            of: 5,
+            reason: all[1].to_string(),
+            others: vec![FailedFor {
+                rounds: 1,
+                reason: all[0].to_string(),
+            }],
+        };
+        assert!(metrics[0].warnings.contains(&expected), "{metrics:?}");
         let gone = |rate| Failure::Error(format!("gone: {rate} Mbit/s arrived"));
         let all = [gone("942"), gone("94.25")];
         assert_eq!(reasons(&all), [(&all[0], 2)]);

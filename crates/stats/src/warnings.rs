@@ -95,21 +95,18 @@ pub(crate) fn too_few(have: u32) -> Option<Warning> {
 /// The last reason, and those that are others.
 fn rounds_failed(rounds: &CaseRounds<'_>) -> Option<Warning> {
     let failures = failed::failures(rounds);
-    let last = failures.last()?.to_string();
-    let kind = failed::kind_of(&last);
-    let reasons = failed::reasons(failures.iter().copied()).into_iter();
-    let reasons = reasons.map(|(why, n)| (why.to_string(), n));
-    let others = reasons.filter(|(why, _)| failed::kind_of(why) != kind);
+    let last = *failures.last()?;
+    let others = failed::reasons(failures.iter().copied()).into_iter();
+    let others = others.filter(|(why, _)| failed::kind(why) != failed::kind(last));
+    let others = others.map(|(why, n)| FailedFor {
+        rounds: whole(n),
+        reason: why.to_string(),
+    });
     Some(Warning::RoundsFailed {
         failed: whole(failures.len()),
         of: whole(rounds.all.len()),
-        others: others
-            .map(|(reason, n)| FailedFor {
-                rounds: whole(n),
-                reason,
-            })
-            .collect(),
-        reason: last,
+        reason: last.to_string(),
+        others: others.collect(),
     })
 }
 

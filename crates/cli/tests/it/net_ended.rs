@@ -5,26 +5,28 @@ use crate::net_serve::Server;
 use crate::net_token::kept;
 use crate::password::readable;
 use model::record::Outcome;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+
+/// A run of one copy with this server, from when the server was asked for a round.
+fn under_way(bed: &Bed, server: &mut Server, args: &[&str]) -> Child {
+    let (peer, token) = (server.peer(), server.token());
+    let more = ["--copies", "1", "--peer", &peer];
+    let mut command = bed.command(&[args, &more].concat());
+    command.env("KURABE_TOKEN", token);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    server.says(" asks: ");
+    child
+}
 
 #[test]
 fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate() {
     for test in ["net.tcp", "net.tcp-down"] {
         let bed = Bed::new();
         let mut server = Server::closed(&bed, &[]);
-        let (peer, token) = (server.peer(), server.token());
         let long = ["--set", "net.tcp*.time=30s", "--set", "net.tcp*.omit=0s"];
-        let args = [
-            "run", test, "--copies", "1", "--passes", "1", "--peer", &peer,
-        ];
-        let mut command = bed.command(&[&args[..], &long].concat());
-        command.env("KURABE_TOKEN", token);
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let child = child.unwrap();
-        server.says(" asks: ");
+        let args = ["run", test, "--passes", "1"];
+        let child = under_way(&bed, &mut server, &[&args[..], &long].concat());
         sys::clock::sleep(2_500_000_000);
         server.child.kill().unwrap();
         server.child.wait().unwrap();
@@ -59,20 +61,13 @@ fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate
 fn a_peer_that_goes_in_the_first_round_is_waited_for() {
     let bed = Bed::new();
     let mut server = Server::closed(&bed, &[]);
-    let (peer, token, port) = (server.peer(), server.token(), server.port.to_string());
+    let (token, port) = (server.token(), server.port.to_string());
     let file = bed.path().join("token");
     std::fs::write(&file, &token).unwrap();
     readable(&file, 0o600);
-    let args = ["run", "net.tcp", "--copies", "1", "--passes", "2"];
+    let args = ["run", "net.tcp", "--passes", "2"];
     let short = ["--set", "net.tcp.time=1s", "--set", "net.tcp.omit=0s"];
-    let mut command = bed.command(&[&args[..], &short, &["--peer", &peer]].concat());
-    command.env("KURABE_TOKEN", &token);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let child = child.unwrap();
-    server.says(" asks: ");
+    let child = under_way(&bed, &mut server, &[&args[..], &short].concat());
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     eventually(30, || bed.rounds() > 0);

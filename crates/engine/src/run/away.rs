@@ -121,24 +121,25 @@ impl Runner<'_> {
             return true;
         };
         let most = left.map_or(AWAY_MAX, |left| left.min(AWAY_MAX));
+        // No time is left to wait in, nor for the round.
         if most == Nanos::ZERO && lane.target.waiting.is_none() {
             return true;
         }
         loop {
             let now = monotonic();
-            if let Some(waiting) = &lane.target.waiting
-                && now >= waiting.until
-            {
-                let cases = &lane.side.plan.cases;
-                if cases[case].workload == cases[failed].workload {
-                    let (why, waited) = (&waiting.why, in_seconds(now - waiting.since));
-                    let words = format!("{why}\nit was waited for {waited} s, and is given up");
-                    lane.target.gone = Some(Failure::Error(words));
+            let room = match &lane.target.waiting {
+                Some(waiting) if now >= waiting.until => {
+                    let cases = &lane.side.plan.cases;
+                    if cases[case].workload == cases[failed].workload {
+                        let (why, waited) = (&waiting.why, in_seconds(now - waiting.since));
+                        let words = format!("{why}\nit was waited for {waited} s, and is given up");
+                        lane.target.gone = Some(Failure::Error(words));
+                    }
+                    return true;
                 }
-                return true;
-            }
-            let until = lane.target.waiting.as_ref().map(|waiting| waiting.until);
-            let room = until.map_or(most, |until| Nanos(until.saturating_sub(now)));
+                Some(waiting) => Nanos(waiting.until - now),
+                None => most,
+            };
             let why = match lane.ask(failed, room) {
                 Err(NotDone::Interrupted) => return false,
                 // A round says what else is wrong with it.

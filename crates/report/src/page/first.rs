@@ -57,7 +57,7 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
             facts.push((typical.into(), rate.into()));
         }
     } else {
-        // However much is to be said of the run, a figure stands there.
+        // However much is to be said of the run, a figure stands there, be it a line more.
         facts.extend(rows(lines, room, LINES.saturating_sub(above).max(1)));
     }
     facts.extend(resume.map(|command| (lang.pick("go on", "再開").into(), command.into())));

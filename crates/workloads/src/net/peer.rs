@@ -173,7 +173,8 @@ fn when_free<T>(open: impl Fn(Until) -> Result<T, Trouble>) -> Result<T, Trouble
     loop {
         match open(Until::after(SAYS_WITHIN)) {
             Err(Trouble::Busy(said)) => {
-                if is_free.is_none() && said.is_some_and(|said| !said.is_zero()) {
+                let tells = said.filter(|said| is_free.is_none() && !said.is_zero());
+                if let Some(said) = tells {
                     is_free = Some(Until::after(busy_for(said)));
                 }
                 if is_free.unwrap_or(some).left().is_none() {
@@ -192,10 +193,12 @@ fn when_free<T>(open: impl Fn(Until) -> Result<T, Trouble>) -> Result<T, Trouble
 }
 
 /// How long a server is waited for that says so of its client.
-fn busy_for(said: Option<Duration>) -> Duration {
-    let said = said.map(|left| left.saturating_add(BUSY_LONGER));
-    let said = said.filter(|whole| *whole <= BUSY_SAID_MAX);
-    said.unwrap_or_default().max(BUSY_MAX)
+fn busy_for(said: Duration) -> Duration {
+    let whole = said.saturating_add(BUSY_LONGER);
+    if whole > BUSY_SAID_MAX {
+        return BUSY_MAX;
+    }
+    whole.max(BUSY_MAX)
 }
 
 /// What stands in, where that is a peer.
@@ -285,17 +288,26 @@ mod tests {
     #[test]
     fn a_busy_server_is_waited_for_as_long_as_it_says_unless_that_is_long() {
         let seconds = Duration::from_secs;
-        let of = |said: Option<u64>| busy_for(said.map(seconds));
-        assert_eq!(of(Some(7)), seconds(8));
-        assert_eq!(of(Some(14)), seconds(15));
-        assert_eq!([of(None), of(Some(0)), of(Some(15))], [BUSY_MAX; 3]);
+        let of = |said| busy_for(seconds(said));
+        assert_eq!(of(7), seconds(8));
+        assert_eq!(of(14), seconds(15));
+        assert_eq!([of(0), of(15)], [BUSY_MAX; 2]);
         // Longer than one that does not say it.
-        let free = Until::after(BUSY_MAX + Duration::from_millis(200));
-        let opened = when_free(|_| match free.left() {
-            Some(left) => Err(Trouble::Busy(Some(left))),
-            None => Ok(7),
+        let opened = |after: Duration, says: bool| {
+            let free = Until::after(after);
+            when_free(|_| match free.left() {
+                Some(left) => Err(Trouble::Busy(says.then_some(left))),
+                None => Ok(7),
+            })
+        };
+        let moment = Duration::from_millis(300);
+        std::thread::scope(|scope| {
+            let silent = scope.spawn(|| opened(BUSY_MAX.saturating_sub(moment), false));
+            let too_long = scope.spawn(|| opened(2 * BUSY_MAX, false));
+            assert_eq!(opened(BUSY_MAX + moment, true).unwrap(), 7);
+            assert_eq!(silent.join().unwrap().unwrap(), 7);
+            assert!(matches!(too_long.join().unwrap(), Err(Trouble::Busy(None))));
         });
-        assert_eq!(opened.unwrap(), 7);
     }
 
     #[test]

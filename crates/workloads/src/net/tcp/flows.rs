@@ -30,7 +30,7 @@ struct Flow {
 }
 
 /// How data flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::net) struct How {
     /// From here to the other end.
     pub(in crate::net) up: bool,
@@ -76,9 +76,8 @@ impl Flows {
         let how = How {
             up,
             size,
-            rate: None,
             enough,
-            zerocopy: false,
+            ..How::default()
         };
         Self::start_as(streams, &how, seed)
     }

@@ -72,9 +72,9 @@ impl Round {
         let how = How {
             up,
             size,
-            rate: None,
             enough: limit.as_ref().map(|(enough, _)| Arc::clone(enough)),
             zerocopy: params.text("zerocopy") == "on",
+            ..How::default()
         };
         if how.zerocopy {
             let mut all = streams.iter();

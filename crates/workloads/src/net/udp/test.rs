@@ -110,8 +110,7 @@ impl Test {
                 bits_per_s: order.bits_per_s,
                 burst: 1,
             }),
-            enough: None,
-            zerocopy: false,
+            ..How::default()
         };
         let flows = Flows::start(sockets, &how, WIDTH, place.seed)?;
         // A server that sends begins with its word, and a socket's buffer is full in a moment.

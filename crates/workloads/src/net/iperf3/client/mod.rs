@@ -292,7 +292,7 @@ fn flows(
             size: size(asked),
             rate: rate(asked.bandwidth).filter(|_| up),
             enough: enough.clone(),
-            zerocopy: false,
+            ..How::default()
         };
         let flows = match streams {
             Streams::Tcp(streams) => {
