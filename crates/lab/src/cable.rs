@@ -67,6 +67,14 @@ impl End {
     }
 }
 
+/// What a cable that is held to a rate lets through at once after a rest: 10 ms of it, so that a CPU that comes late
+/// costs nothing, and a piece of 64 KiB at least.
+const BURST_SECONDS: f64 = 0.01;
+const BURST_MIN: f64 = 65_536.0;
+
+/// The longest that a packet waits for its turn there: longer queues are cut, and TCP sees a loss.
+const QUEUE: &str = "50ms";
+
 /// Both of them; gone when it goes out of scope.
 #[derive(Debug)]
 pub(crate) struct Cable {
@@ -153,6 +161,15 @@ impl Cable {
                 .args(["-n", &namespace, "qdisc", "del", "dev", DEVICE, "root"]),
         );
         self.tc(end, &["qdisc", "add"], &[&["root"], arguments].concat())
+    }
+
+    /// Lets so many Mbit/s pass each way, headers counted.
+    pub(crate) fn hold(&self, mbit: f64) -> anyhow::Result<()> {
+        let burst = (mbit * 1e6 / 8.0 * BURST_SECONDS).max(BURST_MIN);
+        let (rate, burst) = (format!("{mbit}mbit"), format!("{burst:.0}"));
+        let words = ["tbf", "rate", &rate, "burst", &burst, "latency", QUEUE];
+        self.shape(End::Here, &words)?;
+        self.shape(End::There, &words)
     }
 
     /// `tc` with these words in front of the device and behind it.

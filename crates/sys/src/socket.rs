@@ -4,6 +4,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 /// Seconds without a word after which the kernel asks the other end. Translators of clouds forget after 240 s (Azure's)
 /// or 350 s (AWS's).
@@ -26,6 +27,14 @@ const ALIVE: [(libc::c_int, libc::c_int, libc::c_int); 4] = [
 pub fn keep_alive(socket: BorrowedFd<'_>) -> io::Result<()> {
     let mut all = ALIVE.iter();
     all.try_for_each(|(level, name, value)| set(socket, (*level, *name), value))
+}
+
+/// From now on this connection ends with an error (`ETIMEDOUT`) where what was sent is not acknowledged for so long. It
+/// costs nothing while all goes well, as a time-out on each read does; who acknowledges and answers nothing is waited
+/// for. Source: tcp(7), `TCP_USER_TIMEOUT`.
+pub fn give_up_after(socket: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
+    let millis = libc::c_uint::try_from(time.as_millis()).map_err(io::Error::other)?;
+    set(socket, (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT), &millis)
 }
 
 /// From now on closing this socket of TCP is a reset (RST), which takes the other side's half of the connection away

@@ -9,14 +9,27 @@ use anyhow::Context;
 /// What one of them does: it starts a program, waits for it, and reads its figure.
 pub(super) type Program<'a, T> = Box<dyn FnOnce() -> anyhow::Result<T> + Send + 'a>;
 
+/// Does this on `cpus`, and all that it starts, which inherits them.
+pub(super) fn kept_to<T>(
+    cpus: &[u32],
+    work: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let before = sys::affinity::allowed_cpus().context("read the CPUs allowed")?;
+    sys::affinity::keep_to(cpus).with_context(|| format!("keep to the CPUs {cpus:?}"))?;
+    let said = work();
+    sys::affinity::keep_to(&before).context("go back to the CPUs allowed")?;
+    said
+}
+
 /// Runs all `programs` on `cpus`; what they say, in their order.
 pub(super) fn at_once<T: Send>(
     cpus: &[u32],
     programs: Vec<Program<'_, T>>,
 ) -> anyhow::Result<Vec<T>> {
-    let before = sys::affinity::allowed_cpus().context("read the CPUs allowed")?;
-    // Threads and what they start inherit it.
-    sys::affinity::keep_to(cpus).with_context(|| format!("keep to the CPUs {cpus:?}"))?;
+    kept_to(cpus, || all_of(programs))
+}
+
+fn all_of<T: Send>(programs: Vec<Program<'_, T>>) -> anyhow::Result<Vec<T>> {
     let said = std::thread::scope(|scope| {
         let running: Vec<_> = programs
             .into_iter()
@@ -29,7 +42,6 @@ pub(super) fn at_once<T: Send>(
         // All of them end before the first error is told.
         ended.collect::<Vec<_>>()
     });
-    sys::affinity::keep_to(&before).context("go back to the CPUs allowed")?;
     said.into_iter().collect()
 }
 

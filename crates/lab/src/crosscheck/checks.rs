@@ -107,8 +107,17 @@ pub(super) enum Original {
     StressNgStream(Copies),
     /// The chase in C over so many bytes with so many loads: nanoseconds per load.
     Chase(&'static str, &'static str),
-    /// Round trips of one byte in C, over TCP or UDP: how many a second.
-    Exchange(&'static str),
+    /// Round trips of one byte in C, over TCP or UDP: how many a second, and whether all threads have one CPU.
+    Exchange(&'static str, Cpus),
+}
+
+/// Where both sides run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Cpus {
+    /// Where the scheduler puts their threads.
+    Any,
+    /// On one and the same.
+    One,
 }
 
 /// What of sysbench's report is the figure.
@@ -140,6 +149,11 @@ impl Check {
             self.original,
             Original::Sysbench(_, _, Reported::EventsOverCpuTime(_))
         )
+    }
+
+    /// Whether both sides of a pair have the same one CPU, one after the other.
+    pub(super) const fn on_one_cpu(&self) -> bool {
+        matches!(self.original, Original::Exchange(_, Cpus::One))
     }
 }
 

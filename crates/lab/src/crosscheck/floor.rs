@@ -1,21 +1,20 @@
 //! What the kernel's socket path takes of a client's CPU time: the floor under every driver of a database.
 //!
-//! A relay between our client and the server notes how many bytes go each way. Then as many threads as there were
-//! connections send and read the same bytes as our client does, one write, one wait and one read for each, to threads
-//! of another process that answer at once, or that do as the server ([`Echo`]): whoever waits longer sleeps deeper,
-//! what a server reads takes the place of the client's in the caches that they share, and who wakes a CPU that had
-//! nothing to do pays for it.
+//! What passed between our client and the server is known ([`super::relay`]). As many threads as there were connections
+//! send and read as many bytes, one write, one wait and one read for each, to threads of another process that answer at
+//! once, or that do as the server ([`Echo`]): whoever waits longer sleeps deeper, what a server reads takes the place of
+//! the client's in the caches that they share, and who wakes a CPU that had nothing to do pays for it. What the same
+//! messages take to the server itself says [`super::replay`].
 
+use super::relay::{Turn, connect, joined, listen};
 use anyhow::{Context, bail, ensure};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 use std::time::Duration;
 use sys::ready::is_readable_within;
 use xtask::process::command;
@@ -25,9 +24,6 @@ pub(super) const WORD: &str = "__echo";
 
 /// What an echo says when it listens.
 const READY: &str = "listens";
-
-/// The most that is read at once.
-const PART: usize = 1 << 16;
 
 /// How long the floor is measured.
 const NANOS: u64 = 1_000_000_000;
@@ -54,120 +50,16 @@ pub(super) struct Exchange {
     answer: usize,
 }
 
-/// What passes on the connection with the most exchanges while `client` works through a relay at `at`.
-pub(super) fn record(
-    at: &Path,
-    server: &Path,
-    client: impl FnOnce() -> anyhow::Result<()>,
-) -> anyhow::Result<Vec<Exchange>> {
-    let listener = listen(at)?;
-    let done = AtomicBool::new(false);
-    let told = thread::scope(|scope| {
-        let accepted = scope.spawn(|| accept(&listener, server, &done));
-        let told = client();
-        done.store(true, Ordering::Release);
-        // It wakes the one who accepts.
-        let woken = UnixStream::connect(at);
-        let connections = joined(accepted);
-        told.and(woken.map(drop).context("end the relay"))?;
-        connections
-    })?;
-    let mut most = told
-        .into_iter()
-        .max_by_key(Vec::len)
-        .context("nobody came to the relay")?;
+/// How many bytes passed in a talk.
+pub(super) fn sizes(talk: &[Turn]) -> Vec<Exchange> {
     // Its ends are the login, what is set up, and what is checked.
-    let end = most.len() / 10;
-    most.truncate(most.len() - end);
-    most.drain(..end);
-    most.truncate(PLAYED_MAX);
-    ensure!(!most.is_empty(), "nothing passed through the relay");
-    Ok(most)
-}
-
-/// Listens at a path of this program's own, where one that was killed may have left its socket.
-fn listen(at: &Path) -> anyhow::Result<UnixListener> {
-    if at.exists() {
-        fs::remove_file(at).with_context(|| format!("remove `{}`", at.display()))?;
-    }
-    UnixListener::bind(at).with_context(|| format!("listen at `{}`", at.display()))
-}
-
-fn accept(
-    listener: &UnixListener,
-    server: &Path,
-    done: &AtomicBool,
-) -> anyhow::Result<Vec<Vec<Exchange>>> {
-    thread::scope(|scope| {
-        let mut relayed = Vec::new();
-        loop {
-            let (client, _) = listener.accept().context("accept at the relay")?;
-            if done.load(Ordering::Acquire) {
-                break;
-            }
-            let server = UnixStream::connect(server)
-                .with_context(|| format!("connect to `{}`", server.display()))?;
-            relayed.push(scope.spawn(move || relay(client, server)));
-        }
-        relayed.into_iter().map(joined).collect()
-    })
-}
-
-/// What a thread came to.
-fn joined<T>(thread: ScopedJoinHandle<'_, anyhow::Result<T>>) -> anyhow::Result<T> {
-    match thread.join() {
-        Ok(told) => told,
-        Err(_) => bail!("a thread panicked"),
-    }
-}
-
-/// Passes on what comes until one side ends: one request at a time, which waits for its answer.
-fn relay(mut client: UnixStream, mut server: UnixStream) -> anyhow::Result<Vec<Exchange>> {
-    let mut back = client.try_clone().context("share a connection")?;
-    let mut answers = server.try_clone().context("share a connection")?;
-    let (sender, sizes) = std::sync::mpsc::channel();
-    let to_server = sender.clone();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            pass(&mut answers, &mut back, |bytes| sender.send((false, bytes)));
-        });
-        pass(&mut client, &mut server, |bytes| {
-            to_server.send((true, bytes))
-        });
-        drop(to_server);
+    let end = talk.len() / 10;
+    let middle = &talk[end..talk.len() - end];
+    let sizes = middle.iter().take(PLAYED_MAX).map(|turn| Exchange {
+        request: turn.request.len(),
+        answer: turn.answer,
     });
-    Ok(exchanges(sizes))
-}
-
-/// Passes on until either side ends, and notes how much; a reader of the notes that has gone is none of its concern.
-fn pass<E>(from: &mut UnixStream, to: &mut UnixStream, note: impl Fn(usize) -> Result<(), E>) {
-    let mut part = vec![0; PART];
-    while let Ok(read @ 1..) = from.read(&mut part) {
-        let _ = note(read);
-        if to.write_all(&part[..read]).is_err() {
-            break;
-        }
-    }
-    let _ = to.shutdown(Shutdown::Both);
-}
-
-/// Parts that went the same way are one message.
-fn exchanges(parts: impl IntoIterator<Item = (bool, usize)>) -> Vec<Exchange> {
-    let mut all: Vec<Exchange> = Vec::new();
-    for (is_request, bytes) in parts {
-        match all.last_mut() {
-            Some(last) if !is_request => last.answer += bytes,
-            Some(last) if last.answer == 0 => last.request += bytes,
-            _ if is_request => all.push(Exchange {
-                request: bytes,
-                answer: 0,
-            }),
-            // A server that speaks first.
-            _ => {}
-        }
-    }
-    all.retain(|exchange| exchange.answer > 0);
-    all
+    sizes.collect()
 }
 
 /// What an echo does before it answers.
@@ -275,7 +167,7 @@ fn play_all(at: &Path, played: &[Exchange], connections: u32) -> anyhow::Result<
     let ended = thread::scope(|scope| {
         let clients: Vec<_> = (0..connections)
             .map(|_| {
-                let client = UnixStream::connect(at).context("connect to an echo")?;
+                let client = connect(at)?;
                 Ok(scope.spawn(move || play(client, played)))
             })
             .collect::<anyhow::Result<_>>()?;
@@ -352,53 +244,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_message_are_one_and_what_a_server_says_first_is_no_answer() {
-        let parts = [
-            (false, 70),
-            (true, 10),
-            (true, 5),
-            (false, 3),
-            (false, 4),
-            (true, 8),
-            (false, 1),
-            (true, 5),
-        ];
-        let expected = [(15, 7), (8, 1)].map(|(request, answer)| Exchange { request, answer });
-        assert_eq!(exchanges(parts), expected);
-    }
-
-    #[test]
-    fn what_passes_a_relay_is_noted_and_can_be_played() {
-        let dir = tempfile::tempdir().unwrap();
-        let (server, at) = (dir.path().join("server"), dir.path().join("relay"));
-        let listener = UnixListener::bind(&server).unwrap();
-        let echo = Exchange {
+    fn the_middle_of_a_talk_is_played_to_an_echo_that_takes_its_time() {
+        let turn = Turn {
+            request: vec![1; 100],
+            answer: 2_000,
+        };
+        let played = sizes(&vec![turn; 20]);
+        let one = Exchange {
             request: 100,
             answer: 2_000,
         };
-        let client = || {
-            let mut stream = UnixStream::connect(&at)?;
-            for _ in 0..20 {
-                stream.write_all(&[1; 100])?;
-                stream.read_exact(&mut [0; 2_000])?;
-            }
-            Ok(())
-        };
-        let told = thread::scope(|scope| {
-            scope.spawn(|| answer(listener.accept().unwrap().0, &[echo], Echo::default()));
-            record(&at, &server, client).unwrap()
-        });
-        assert_eq!(told, [echo; 16]);
-        let echo = UnixListener::bind(dir.path().join("echo")).unwrap();
+        assert_eq!(played, [one; 16]);
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("echo");
+        let echo = listen(&at).unwrap();
         let like = Echo {
             busy: 1_000,
             sleeps: 1_000_000,
             every: 10,
         };
         let took = thread::scope(|scope| {
-            let played = &told;
+            let played = &played;
             scope.spawn(move || serve(&echo, played, 2, like).unwrap());
-            play_all(&dir.path().join("echo"), played, 2).unwrap()
+            play_all(&at, played, 2).unwrap()
         });
         assert!(took.cpu > 0.0 && took.wall >= 101_000.0, "{took:?}");
     }

@@ -30,13 +30,15 @@ mod pairings;
 mod pairs;
 mod pgbench;
 mod rebuild;
+mod relay;
+mod replay;
 mod servers;
 mod table;
 mod udp;
 
 use crate::asked;
 use anyhow::{Context, bail, ensure};
-use at_once::{Program, at_once};
+use at_once::{Program, at_once, kept_to};
 use checks::{Check, Figure, Must};
 use clap::Parser;
 use originals::Ready;
@@ -209,11 +211,19 @@ fn measure(check: &Check, pairs: u32, binary: &Path, dir: &Path) -> anyhow::Resu
                 vec![Box::new(ours), Box::new(|| original.value(pair))];
             let said = at_once(&cpus, sides)?;
             (said[0], said[1])
-        } else if pair % 2 == 0 {
-            (ours()?, original.value(pair)?)
         } else {
-            let other = original.value(pair)?;
-            (ours()?, other)
+            let mut in_turn = || -> anyhow::Result<(f64, f64)> {
+                if pair % 2 == 0 {
+                    return Ok((ours()?, original.value(pair)?));
+                }
+                let other = original.value(pair)?;
+                Ok((ours()?, other))
+            };
+            if check.on_one_cpu() {
+                kept_to(&cpus_of(checks::Copies::Exactly(1), pair)?, in_turn)?
+            } else {
+                in_turn()?
+            }
         };
         ensure!(
             values.1.is_finite() && values.1 > 0.0,

@@ -24,7 +24,7 @@ impl Ready {
             Original::Sysbench(..) => ("sysbench", "sysbench"),
             Original::Mbw(..) | Original::MbwAll(..) => ("mbw", "mbw"),
             Original::StressNgStream(_) => ("stress-ng", "stress-ng"),
-            Original::Chase(..) | Original::Exchange(_) => ("cc", "gcc"),
+            Original::Chase(..) | Original::Exchange(..) => ("cc", "gcc"),
         };
         ensure!(
             succeeds(command(dir, "sh").args(["-c", &format!("command -v {program}")])),
@@ -32,7 +32,7 @@ impl Ready {
         );
         match original {
             Original::Chase(..) => compile(dir, CHASE, CHASE_SOURCE)?,
-            Original::Exchange(_) => compile(dir, EXCHANGE, EXCHANGE_SOURCE)?,
+            Original::Exchange(..) => compile(dir, EXCHANGE, EXCHANGE_SOURCE)?,
             _ => {}
         }
         Ok(Self {
@@ -92,7 +92,7 @@ impl Ready {
                 stress_ng_figure(&self.said(&mut stress)?, how_many(instances))
             }
             Original::Chase(bytes, loads) => self.chase(bytes, loads, pair),
-            Original::Exchange(protocol) => self.exchange(protocol),
+            Original::Exchange(protocol, _) => self.exchange(protocol),
         }
     }
 

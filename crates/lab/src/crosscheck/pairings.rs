@@ -29,6 +29,10 @@ struct Options {
     /// How long each side measures, in seconds, behind one that does not count
     #[arg(long, default_value_t = 3)]
     seconds: u32,
+    /// Hold the cable to this rate in Mbit/s, each way, which either end keeps up with: what they measure is then the
+    /// cable's, and not how all of them share the CPUs
+    #[arg(long, value_name = "MBIT")]
+    rate: Option<f64>,
 }
 
 pub(super) const OUR_PORT: u16 = 5202;
@@ -50,8 +54,15 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     own.enter = cable.enter(End::Here);
     let at = End::There.address();
     let _servers = serve_both(&cable, &own)?;
+    let held = match options.rate {
+        Some(mbit) => {
+            cable.hold(mbit)?;
+            format!(", held to {mbit} Mbit/s")
+        }
+        None => String::new(),
+    };
     let about = format!(
-        "{} s each, after 1 s; theirs is iperf3 with itself",
+        "{} s each, after 1 s{held}; theirs is iperf3 with itself",
         options.seconds
     );
     let peer = |port| {

@@ -9,7 +9,7 @@ use super::checks::{Must, Reported};
 use super::floor::Echo;
 use super::originals::{self, behind, sysbench_figure};
 use super::pairs::{self, Line, Load, Own, Round, Sides};
-use super::{Measured, Wanted, floor};
+use super::{Measured, Wanted, floor, relay, replay};
 use crate::asked;
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -100,6 +100,7 @@ impl Load for Transactions {
 
 /// How sysbench reaches a server.
 struct Connection {
+    engine: Engine,
     driver: &'static str,
     arguments: String,
     server: &'static str,
@@ -126,6 +127,7 @@ impl Connection {
             Host::Name(name) => format!("host={name}"),
         };
         Ok(Self {
+            engine,
             driver,
             arguments: format!(
                 "--db-driver={driver} --{driver}-{host} --{driver}-port={port} --{driver}-user={user} \
@@ -162,6 +164,46 @@ impl Bench<'_> {
     }
 }
 
+impl Bench<'_> {
+    /// sysbench's command line without its word.
+    fn line(&self, connection: &Connection, script: &str) -> String {
+        let size = self.table_size;
+        format!(
+            "sysbench {script} {} --table_size={size}",
+            connection.arguments
+        )
+    }
+
+    /// Makes or removes sysbench's tables.
+    fn tables(
+        &self,
+        connection: &Connection,
+        load: &Transactions,
+        words: &[&str],
+    ) -> anyhow::Result<()> {
+        let line = self.line(connection, load.script);
+        let mut lines = words.iter().map(|word| format!("{line} {word}"));
+        lines.try_for_each(|line| succeed(command(&self.own.dir, "sh").args(["-c", &line])))
+    }
+
+    /// CPU time of a transaction, in us, of clients that send what passed and do nothing else: to the server itself,
+    /// where sysbench has made tables as ours were.
+    fn replayed(
+        &self,
+        load: &Transactions,
+        server: &Path,
+        talks: &[relay::Talk],
+    ) -> anyhow::Result<f64> {
+        let ours = Connection::of(&self.ours)?;
+        let threads = usize::try_from(load.threads)?;
+        let talks = talks.get(..threads).context("a connection is missing")?;
+        self.tables(&ours, load, &["prepare"])?;
+        let took = replay::takes(server, ours.engine, talks);
+        self.tables(&ours, load, &["cleanup"])?;
+        Ok(took? / 1e3)
+    }
+}
+
 impl Sides<Transactions> for Bench<'_> {
     /// Transactions a second, those of a CPU second of the client, and the time that 95 % do not exceed: sysbench's is
     /// the end of a bucket 1.8 % wide.
@@ -195,14 +237,8 @@ impl Sides<Transactions> for Bench<'_> {
         let Transactions {
             script, threads, ..
         } = load;
-        let line = format!(
-            "sysbench {script} {} --table_size={}",
-            self.theirs.arguments, self.table_size
-        );
-        for word in ["cleanup", "prepare"] {
-            let line = format!("{line} {word}");
-            succeed(command(&self.own.dir, "sh").args(["-c", &line]))?;
-        }
+        let line = self.line(&self.theirs, script);
+        self.tables(&self.theirs, load, &["cleanup", "prepare"])?;
         let line = format!(
             "{line} --rand-type={} --threads={threads} --time={SECONDS} run",
             self.rand_type
@@ -218,7 +254,8 @@ impl Sides<Transactions> for Bench<'_> {
         ])
     }
 
-    /// The messages of one round pass a relay, and are played to an echo. The share is of a round that nothing relays.
+    /// The messages of one round pass a relay, and are played to an echo, and whole transactions to the server itself.
+    /// The last share is of a round that nothing relays.
     fn takes(
         &self,
         load: &Transactions,
@@ -239,12 +276,13 @@ impl Sides<Transactions> for Bench<'_> {
         });
         let at = own.socket().context("name the relay")?;
         let mut through = None;
-        let passed = floor::record(&at, &server, || {
+        let talks = relay::record(&at, &server, || {
             through = Some(self.round(load, &own.to_string(), &mut Vec::new())?);
             Ok(())
         });
         fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
-        let (passed, through) = (passed?, through.context("nothing was measured")?);
+        let (talks, through) = (talks?, through.context("nothing was measured")?);
+        let passed = floor::sizes(&talks[0]);
         let exchanges = through.of("qps")? / through.of("tps")?;
         let direct = self.round(load, &self.ours, &mut Vec::new())?;
         let at = self.own.dir.join("echo");
@@ -260,10 +298,21 @@ impl Sides<Transactions> for Bench<'_> {
         like.sleeps = round_to_u64(direct.of("lat_ns_mean")? - busy.wall * exchanges);
         let waits = floor(like)?;
         let [idle, busy, waits] = [idle, busy, waits].map(|took| took.cpu * exchanges / 1e3);
+        let itself = match load.test {
+            "db.oltp-read-write" => {
+                let itself = self.replayed(load, &server, &talks)?;
+                format!(
+                    "{itself:.1} | {:.2} | {:.2}",
+                    ours / itself,
+                    itself / theirs
+                )
+            }
+            _ => "- | - | -".to_owned(),
+        };
         Ok(Some(format!(
-            "| {} | {ours:.1} | {theirs:.1} | {idle:.1} ({exchanges:.0} exchanges) | {busy:.1} | {waits:.1} | {:.2} | {:.0} % |",
+            "| {} | {ours:.1} | {theirs:.1} | {idle:.1} ({exchanges:.0} exchanges) | {busy:.1} | {waits:.1} | {itself} \
+             | {:.0} % |",
             load.name(),
-            ours / waits,
             100.0 * direct.of("cpu_ns_per_op")? / direct.of("lat_ns_mean")?
         )))
     }

@@ -30,14 +30,6 @@ const WITHIN: f64 = 0.01;
 /// The same of what the filter counts for a frame; a few are smaller: those that open and end a test.
 const COUNTED_WITHIN: f64 = 0.002;
 
-/// What the filter lets through at once after a rest: 10 ms of its rate, so that a CPU that comes late costs nothing,
-/// and a piece of 64 KiB at least.
-const BURST_SECONDS: f64 = 0.01;
-const BURST_MIN: f64 = 65_536.0;
-
-/// The longest that a packet may wait in the filter: longer queues are cut, and TCP sees a loss.
-const QUEUE: &str = "50ms";
-
 /// The fastest burst of a link that lends, in bytes a second; how long its credit lasts, in seconds; the windows in
 /// which it is looked for, and for how long: the longest burst, the plateau behind it, a rest of twice the burst, and
 /// half of the burst again.
@@ -91,18 +83,10 @@ fn goodput(mbit: f64) -> f64 {
     mbit * 1e6 / 8.0 * PAYLOAD / FRAME
 }
 
-fn filter(cable: &Cable, mbit: f64) -> anyhow::Result<()> {
-    let burst = (mbit * 1e6 / 8.0 * BURST_SECONDS).max(BURST_MIN);
-    let (rate, burst) = (format!("{mbit}mbit"), format!("{burst:.0}"));
-    let words = ["tbf", "rate", &rate, "burst", &burst, "latency", QUEUE];
-    cable.shape(End::Here, &words)?;
-    cable.shape(End::There, &words)
-}
-
 /// What the filter counts for a frame: whether pieces that the kernel hands on uncut are counted with the headers of
 /// each frame in them.
 fn counted(lab: &Lab, book: &Book, cable: &Cable) -> anyhow::Result<Check> {
-    filter(cable, RATES[1])?;
+    cable.hold(RATES[1])?;
     let before = cable.passed(End::Here)?;
     lab.text(
         book,
@@ -140,7 +124,7 @@ fn at_rate(
     mbit: f64,
     kept: &mut String,
 ) -> anyhow::Result<Vec<Check>> {
-    filter(cable, mbit)?;
+    cable.hold(mbit)?;
     let rounds = lab.options.rounds.to_string();
     let tests = ["net.tcp", "net.tcp-down", "--copies", "1,4"];
     let call = flows(cable, &tests).with(&["--passes", &rounds]);

@@ -3,6 +3,10 @@
 //! The kernel wakes it for every packet that it is faster than. At gigabits a second that is most of its CPU time, and
 //! some of the sender's where both share the CPUs. With `SO_RCVLOWAT` it sleeps until so much is there as comes in
 //! [`WAIT_NS`]: what it reads is late by no more, and where less comes than before, by what a read waits at most.
+//!
+//! Of a single flow it sleeps until a whole read is there, as long a piece as the other end writes: on one machine the
+//! two take turns, and neither holds the socket up for the other. Of several, a part of it is enough: the other end
+//! goes on with the next flow while this one is read.
 
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -17,11 +21,14 @@ const EVERY_NS: u64 = 10_000_000;
 /// Less is not worth a system call.
 const LEAST: u64 = 4096;
 
+/// Where there are several flows, this part of a read wakes.
+const PART: usize = 4;
+
 /// The choice for one connection.
 #[derive(Debug)]
 pub(super) struct Wake<'a> {
     stream: &'a TcpStream,
-    /// What a read takes.
+    /// More is not waited for.
     most: usize,
     /// What is set.
     from: u32,
@@ -31,11 +38,11 @@ pub(super) struct Wake<'a> {
 }
 
 impl<'a> Wake<'a> {
-    /// For a reader who takes so many bytes at once.
-    pub(super) const fn new(stream: &'a TcpStream, most: usize, now: u64) -> Self {
+    /// For a reader who takes so many bytes at once, of one of so many flows.
+    pub(super) const fn new(stream: &'a TcpStream, read: usize, flows: usize, now: u64) -> Self {
         Self {
             stream,
-            most,
+            most: if flows > 1 { read / PART } else { read },
             from: 1,
             bytes: 0,
             since: now,
@@ -99,6 +106,18 @@ mod tests {
     }
 
     #[test]
+    fn of_several_flows_a_part_of_a_read_wakes() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let from = |flows| {
+            let mut wake = Wake::new(&stream, 32 << 10, flows, 0);
+            wake.read(100_000_000, EVERY_NS);
+            wake.from
+        };
+        assert_eq!([1, 2, 9].map(from), [32 << 10, 8 << 10, 8 << 10]);
+    }
+
+    #[test]
     fn what_is_left_of_a_fast_flow_is_read_all_the_same() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -106,7 +125,7 @@ mod tests {
         ours.set_read_timeout(Some(Duration::from_millis(20)))
             .unwrap();
         let stream = ours.try_clone().unwrap();
-        let mut wake = Wake::new(&stream, 128 << 10, 0);
+        let mut wake = Wake::new(&stream, 128 << 10, 1, 0);
         wake.read(100_000_000, EVERY_NS);
         assert!(wake.from >= 4096, "{}", wake.from);
         theirs.write_all(b"abc").unwrap();

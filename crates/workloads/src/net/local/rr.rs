@@ -178,6 +178,7 @@ impl RoundTrips {
             .map_err(|error| WorkError::failed("start", "a thread", error))?;
         team.next_part();
         asker.exchange().map_err(talk)?;
+        asker.trust(PATIENCE).map_err(talk)?;
         Ok(Self {
             asker,
             team,

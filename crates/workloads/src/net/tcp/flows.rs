@@ -106,9 +106,11 @@ impl Flows {
                 let mut room = Block::zeros(if how.up { 0 } else { how.size });
                 member.wait();
                 if how.up {
+                    stay(place, all.len());
                     send(&all[place], block.bytes(), &how, member)
                 } else {
-                    receive(&all[place], room.bytes_mut(), how.enough.as_deref(), member)
+                    let enough = how.enough.as_deref();
+                    receive(&all[place], all.len(), room.bytes_mut(), enough, member)
                 }
             }
         });
@@ -185,6 +187,17 @@ impl Flows {
     }
 }
 
+/// Keeps a thread that sends, the one at this place of so many, on a CPU of its own where one is left for others:
+/// whoever is woken by acknowledgements is drawn to the CPU where they come in, which is then busy with both. The first
+/// CPUs are the last to be taken: devices mostly interrupt those.
+fn stay(place: usize, flows: usize) {
+    // A kernel that tells or does nothing moves it as it likes.
+    let cpus = sys::affinity::allowed_cpus().unwrap_or_default();
+    if flows < cpus.len() {
+        let _ = sys::affinity::pin(cpus[cpus.len() - 1 - place]);
+    }
+}
+
 fn send(flow: &Flow, block: &[u8], how: &How, member: &Member) -> io::Result<()> {
     let mut writes = Writes::new(&flow.stream, how.zerocopy, &flow.said);
     let pace = how
@@ -228,6 +241,7 @@ fn send(flow: &Flow, block: &[u8], how: &How, member: &Member) -> io::Result<()>
 
 fn receive(
     flow: &Flow,
+    flows: usize,
     room: &mut [u8],
     enough: Option<&Enough>,
     member: &Member,
@@ -237,7 +251,7 @@ fn receive(
     // Where bytes end the test, the last of them are waited for and not a time.
     let mut wake = enough
         .is_none_or(Enough::is_bound)
-        .then(|| Wake::new(stream, room.len(), monotonic()));
+        .then(|| Wake::new(stream, room.len(), flows, monotonic()));
     while !member.stopped() {
         match stream.read(room) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),

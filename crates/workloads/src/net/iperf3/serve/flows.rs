@@ -92,6 +92,7 @@ impl Flows {
                 length: order.length,
                 burst: order.burst,
                 by_time: order.by_time,
+                of: order.directions.len(),
                 limit,
                 counted_from: if order.omit.is_zero() { 1 } else { SECOND_PART },
                 send_until: Arc::clone(&send_until),
@@ -139,6 +140,8 @@ struct Flow {
     burst: usize,
     /// Whether a time ends it, and no number of bytes.
     by_time: bool,
+    /// Of so many.
+    of: usize,
     limit: u64,
     counted_from: u32,
     send_until: Arc<AtomicU64>,
@@ -211,7 +214,7 @@ impl Flow {
     ) -> io::Result<()> {
         let mut wake = self
             .by_time
-            .then(|| Wake::new(stream, buffer.len(), monotonic()));
+            .then(|| Wake::new(stream, buffer.len(), self.of, monotonic()));
         while !member.stopped() {
             let got = match stream.read(buffer) {
                 Ok(0) => break,
