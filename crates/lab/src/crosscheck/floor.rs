@@ -1,10 +1,10 @@
 //! What the kernel's socket path takes of a client's CPU time: the floor under every driver of a database.
 //!
-//! What passed between our client and the server is known ([`super::relay`]). As many threads as there were connections
-//! send and read as many bytes, one write, one wait and one read for each, to threads of another process that answer at
-//! once, or that do as the server ([`Echo`]): whoever waits longer sleeps deeper, what a server reads takes the place of
-//! the client's in the caches that they share, and who wakes a CPU that had nothing to do pays for it. What the same
-//! messages take to the server itself says [`super::replay`].
+//! What passed between our client and the server is known ([`super::relay`]). As many threads as there were
+//! connections send and read as many bytes, one write, one wait and one read for each, to threads of another process
+//! that answer at once, or that do as the server ([`Echo`]): whoever waits longer sleeps deeper, what a server reads
+//! takes the place of the client's in the caches that they share, and who wakes a CPU that had nothing to do pays for
+//! it. What the same messages take to the server itself says [`super::replay`].
 
 use super::relay::{Turn, connect, joined, listen};
 use anyhow::{Context, bail, ensure};

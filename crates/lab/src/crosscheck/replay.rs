@@ -1,9 +1,9 @@
-//! What transactions take of a client that does nothing else: the messages of ours are sent to the server itself as they
-//! were recorded, one write, one wait and one read for each, and nobody looks at what is answered. Whoever sends as many
-//! messages and waits for each cannot take less.
+//! What transactions take of a client that does nothing else: the messages of ours are sent to the server itself as
+//! they were recorded, one write, one wait and one read for each, and nobody looks at what is answered. Whoever sends
+//! as many messages and waits for each cannot take less.
 //!
-//! A server of MySQL's kind gives each prepared statement a number, another one each time: the numbers that are sent are
-//! those of this time.
+//! A server of MySQL's kind gives each prepared statement a number, another one each time: the numbers that are sent
+//! are those of this time.
 
 use super::relay::{PART, Talk, Turn, connect, joined};
 use anyhow::{Context, ensure};
