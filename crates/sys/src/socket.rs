@@ -29,9 +29,9 @@ pub fn keep_alive(socket: BorrowedFd<'_>) -> io::Result<()> {
     all.try_for_each(|(level, name, value)| set(socket, (*level, *name), value))
 }
 
-/// From now on this connection ends with an error (`ETIMEDOUT`) where what was sent is not acknowledged for so long. It
-/// costs nothing while all goes well, as a time-out on each read does; who acknowledges and answers nothing is waited
-/// for. Source: tcp(7), `TCP_USER_TIMEOUT`.
+/// From now on this connection ends with an error (`ETIMEDOUT`) where what was sent is not acknowledged for so long.
+/// While all goes well it costs nothing, and a time-out on each read does. Who acknowledges but answers nothing is
+/// waited for. Source: tcp(7), `TCP_USER_TIMEOUT`.
 pub fn give_up_after(socket: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
     let millis = libc::c_uint::try_from(time.as_millis()).map_err(io::Error::other)?;
     set(socket, (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT), &millis)
@@ -179,6 +179,17 @@ mod tests {
         }
         let (other, _end) = UnixStream::pair().unwrap();
         assert!(keep_alive(other.as_fd()).is_err(), "it is no TCP");
+    }
+
+    #[test]
+    fn the_kernel_gives_up_after_the_time_that_was_set() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        give_up_after(socket.as_fd(), Duration::from_secs(5)).unwrap();
+        let mut value = [0xff; size_of::<libc::c_uint>()];
+        let option = (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT);
+        get(socket.as_fd(), option, &mut value).unwrap();
+        assert_eq!(libc::c_uint::from_ne_bytes(value), 5_000);
     }
 
     #[test]

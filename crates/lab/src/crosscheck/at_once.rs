@@ -9,7 +9,7 @@ use anyhow::Context;
 /// What one of them does: it starts a program, waits for it, and reads its figure.
 pub(super) type Program<'a, T> = Box<dyn FnOnce() -> anyhow::Result<T> + Send + 'a>;
 
-/// Does this on `cpus`, and all that it starts, which inherits them.
+/// Does `work` on these CPUs; so do the threads and the programs that it starts.
 pub(super) fn kept_to<T>(
     cpus: &[u32],
     work: impl FnOnce() -> anyhow::Result<T>,
@@ -17,8 +17,8 @@ pub(super) fn kept_to<T>(
     let before = sys::affinity::allowed_cpus().context("read the CPUs allowed")?;
     sys::affinity::keep_to(cpus).with_context(|| format!("keep to the CPUs {cpus:?}"))?;
     let said = work();
-    sys::affinity::keep_to(&before).context("go back to the CPUs allowed")?;
-    said
+    let back = sys::affinity::keep_to(&before).context("go back to the CPUs allowed");
+    said.and_then(|said| back.map(|()| said))
 }
 
 /// Runs all `programs` on `cpus`; what they say, in their order.

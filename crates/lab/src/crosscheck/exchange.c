@@ -1,8 +1,9 @@
 /* Round trips of one byte over loopback, as a reference for net.local-rr that shares no code with it.
  *
  * Arguments: tcp or udp, milliseconds. Prints round trips per second; a fifth of the time before is not counted. The
- * two sides are threads that nothing pins. Datagrams are waited for no longer than 0.2 s, as by whoever would have to
- * send them again, which takes 2 % of a round trip; a stream has no such time-out.
+ * two sides are threads, on any CPU that this process may use. A datagram is waited for 0.2 s at most, as in
+ * net.local-rr, where it would be sent again; here it ends the program. That time-out takes 2 % of a round trip. A
+ * stream has none.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -29,8 +29,8 @@ struct Options {
     /// How long each side measures, in seconds, behind one that does not count
     #[arg(long, default_value_t = 3)]
     seconds: u32,
-    /// Hold the cable to this rate in Mbit/s, each way, which either end keeps up with: what they measure is then the
-    /// cable's, and not how all of them share the CPUs
+    /// Let so many Mbit/s pass each way: less than any of the programs can send. Without it the CPUs that they share
+    /// decide the rate
     #[arg(long, value_name = "MBIT")]
     rate: Option<f64>,
 }

@@ -16,8 +16,8 @@ pub(super) type Line = (String, Must);
 
 /// What an operation takes of its client: beside it what the kernel takes of any client that sends the same messages.
 const TAKES: &str = "\n| what | ours, CPU us | theirs | the same messages to an echo | as busy as the server | and as \
-                     slow | to the server itself | ours over that | that over theirs | ours, share of the mean time \
-                     |\n|---|---|---|---|---|---|---|---|---|---|";
+                     slow | ours over that | the same messages to the server itself | ours over that | that over \
+                     theirs | ours, share of the mean time |\n|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// A load that both sides do.
 pub(super) trait Load {

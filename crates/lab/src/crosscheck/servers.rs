@@ -11,7 +11,7 @@ use super::originals::{self, behind, sysbench_figure};
 use super::pairs::{self, Line, Load, Own, Round, Sides};
 use super::{Measured, Wanted, floor, relay, replay};
 use crate::asked;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use model::num::round_to_u64;
 use std::fs;
@@ -52,7 +52,7 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     };
     let own = Own::new(root, &options.wanted, WORD)?;
     let bench = Bench {
-        theirs: Connection::of(&options.theirs)?,
+        theirs: Connection::of(&options.theirs, "--theirs")?,
         ours: options.ours,
         table_size: options.table_size,
         rand_type: options.rand_type,
@@ -107,7 +107,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn of(url: &str) -> anyhow::Result<Self> {
+    fn of(url: &str, option: &str) -> anyhow::Result<Self> {
         let Address {
             engine,
             user,
@@ -115,7 +115,7 @@ impl Connection {
             port,
             database,
             ..
-        } = pairs::address(url, "--theirs")?;
+        } = pairs::address(url, option)?;
         let driver = match engine {
             Engine::Postgres => "pgsql",
             Engine::Mysql => "mysql",
@@ -162,9 +162,7 @@ impl Bench<'_> {
         self.own
             .round((test, *threads, &["--db", url]), &sets, commands)
     }
-}
 
-impl Bench<'_> {
     /// sysbench's command line without its word.
     fn line(&self, connection: &Connection, script: &str) -> String {
         let size = self.table_size;
@@ -187,20 +185,22 @@ impl Bench<'_> {
     }
 
     /// CPU time of a transaction, in us, of clients that send what passed and do nothing else: to the server itself,
-    /// where sysbench has made tables as ours were.
+    /// where sysbench makes tables as ours were.
     fn replayed(
         &self,
         load: &Transactions,
         server: &Path,
         talks: &[relay::Talk],
     ) -> anyhow::Result<f64> {
-        let ours = Connection::of(&self.ours)?;
+        let ours = Connection::of(&self.ours, "--ours")?;
+        ensure!(ours.engine == Engine::Mysql, "of MySQL alone");
         let threads = usize::try_from(load.threads)?;
         let talks = talks.get(..threads).context("a connection is missing")?;
-        self.tables(&ours, load, &["prepare"])?;
-        let took = replay::takes(server, ours.engine, talks);
-        self.tables(&ours, load, &["cleanup"])?;
-        Ok(took? / 1e3)
+        let took = self
+            .tables(&ours, load, &["cleanup", "prepare"])
+            .and_then(|()| replay::takes(server, talks));
+        let gone = self.tables(&ours, load, &["cleanup"]);
+        took.and_then(|took| gone.map(|()| took / 1e3))
     }
 }
 
@@ -280,8 +280,8 @@ impl Sides<Transactions> for Bench<'_> {
             through = Some(self.round(load, &own.to_string(), &mut Vec::new())?);
             Ok(())
         });
-        fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
         let (talks, through) = (talks?, through.context("nothing was measured")?);
+        fs::remove_file(&at).with_context(|| format!("remove `{}`", at.display()))?;
         let passed = floor::sizes(&talks[0]);
         let exchanges = through.of("qps")? / through.of("tps")?;
         let direct = self.round(load, &self.ours, &mut Vec::new())?;
@@ -298,21 +298,19 @@ impl Sides<Transactions> for Bench<'_> {
         like.sleeps = round_to_u64(direct.of("lat_ns_mean")? - busy.wall * exchanges);
         let waits = floor(like)?;
         let [idle, busy, waits] = [idle, busy, waits].map(|took| took.cpu * exchanges / 1e3);
-        let itself = match load.test {
-            "db.oltp-read-write" => {
-                let itself = self.replayed(load, &server, &talks)?;
-                format!(
-                    "{itself:.1} | {:.2} | {:.2}",
-                    ours / itself,
-                    itself / theirs
-                )
-            }
-            _ => "- | - | -".to_owned(),
+        let itself = match self.replayed(load, &server, &talks) {
+            Ok(itself) => format!(
+                "{itself:.1} | {:.2} | {:.2}",
+                ours / itself,
+                itself / theirs
+            ),
+            Err(why) => format!("missing: {why:#} | |"),
         };
         Ok(Some(format!(
-            "| {} | {ours:.1} | {theirs:.1} | {idle:.1} ({exchanges:.0} exchanges) | {busy:.1} | {waits:.1} | {itself} \
-             | {:.0} % |",
+            "| {} | {ours:.1} | {theirs:.1} | {idle:.1} ({exchanges:.0} exchanges) | {busy:.1} | {waits:.1} | {:.2} \
+             | {itself} | {:.0} % |",
             load.name(),
+            ours / waits,
             100.0 * direct.of("cpu_ns_per_op")? / direct.of("lat_ns_mean")?
         )))
     }
@@ -328,19 +326,20 @@ mod tests {
 
     #[test]
     fn sysbench_reaches_the_server_that_an_address_names() {
-        let found = Connection::of("postgres://bob@/theirs?host=/run/postgresql").unwrap();
+        let of = |url| Connection::of(url, "--theirs");
+        let found = of("postgres://bob@/theirs?host=/run/postgresql").unwrap();
         assert_eq!(
             found.arguments,
             "--db-driver=pgsql --pgsql-host=/run/postgresql --pgsql-port=5432 --pgsql-user=bob --pgsql-db=theirs"
         );
-        let found = Connection::of("mysql://bob@/theirs?socket=/run/mysqld/mysqld.sock").unwrap();
+        let found = of("mysql://bob@/theirs?socket=/run/mysqld/mysqld.sock").unwrap();
         assert_eq!(
             found.arguments,
             "--db-driver=mysql --mysql-socket=/run/mysqld/mysqld.sock --mysql-port=3306 --mysql-user=bob \
              --mysql-db=theirs"
         );
-        assert!(Connection::of("postgres://bob:secret@db/theirs").is_err());
-        assert!(Connection::of("redis://db/0").is_err());
+        assert!(of("postgres://bob:secret@db/theirs").is_err());
+        assert!(of("redis://db/0").is_err());
     }
 
     #[test]

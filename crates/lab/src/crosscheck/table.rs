@@ -400,7 +400,7 @@ pub(super) const CHECKS: &[Check] = &[
         ("udp", Cpus::One),
         Within(0.03),
     ),
-    // Whether the scheduler puts the two threads on one CPU or on two changes either side fivefold.
+    // Whether the scheduler puts the two threads on one CPU or on two decides the rate of either side.
     exchange(
         "round trips in C, TCP, on any CPU",
         TCP_RR,

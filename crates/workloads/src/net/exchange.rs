@@ -161,9 +161,9 @@ impl Asker {
         })
     }
 
-    /// From now on the kernel alone gives the other side of a stream up, where what is sent is not acknowledged for so
-    /// long: for one that is known to answer what it gets. A time-out on each wait takes 1 % of a round trip over
-    /// loopback.
+    /// From now on nobody waits with a time-out, and the kernel ends a stream on which what is sent is not acknowledged
+    /// for so long: for another side that is known to answer what it gets. A time-out on each wait takes 1 % of a round
+    /// trip over loopback.
     pub(crate) fn trust(&self, patience: Duration) -> io::Result<()> {
         let Link::Tcp(stream) = &self.link else {
             return Ok(());
@@ -466,6 +466,18 @@ mod tests {
             done.unwrap();
             assert_eq!((asker.done(), asker.lost(), answered), (300, 0, 300));
         }
+    }
+
+    #[test]
+    fn who_is_trusted_has_no_time_out_and_its_end_is_seen() {
+        let [client, server] = streams();
+        let seen = client.try_clone().unwrap();
+        let mut asker = Asker::new(Link::Tcp(client), 1, PATIENCE).unwrap();
+        asker.trust(PATIENCE).unwrap();
+        assert_eq!(seen.read_timeout().unwrap(), None);
+        assert_eq!(seen.write_timeout().unwrap(), None);
+        drop(server);
+        assert!(asker.exchange().is_err());
     }
 
     #[test]

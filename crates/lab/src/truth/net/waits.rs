@@ -30,11 +30,11 @@ const EVERY_NS: u64 = 5_000_000_000;
 /// The part of the messages beyond a p99.
 const BEYOND: f64 = 0.01;
 
-/// A filter whose queue is full 10 ms behind, and the bytes that it lets through at once: pieces that the kernel hands
-/// on uncut are longer, and it cuts those.
+/// A filter whose queue is full 10 ms behind, and the bytes that it lets through at once: those of 1 ms, so that a CPU
+/// that comes late makes nobody wait longer. Pieces that the kernel hands on uncut are longer, and it cuts those.
 const QUEUE_BYTES: f64 = 125_000.0;
 const QUEUE_MBIT: f64 = 100.0;
-const AT_ONCE: &str = "3000";
+const AT_ONCE: &str = "12500";
 
 /// The policer's rate in bytes a second, and what it lets through at once: 30 ms of it, for a sender that comes late
 /// makes up for that. How long each rate is tried, in seconds: what is let through at once comes on top of them.

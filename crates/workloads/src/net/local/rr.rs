@@ -32,7 +32,7 @@ const SIZE_MAX: u64 = 32 << 10;
 
 static SPEC: Spec = Spec {
     name: "net.local-rr",
-    version: 1,
+    version: 2,
     nature: Nature::Network,
     title: "round trips of small messages over loopback",
     doc: "One operation is one round trip over an open connection: a message of `size` bytes goes there, the same \

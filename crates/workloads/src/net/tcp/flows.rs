@@ -100,13 +100,14 @@ impl Flows {
         };
         let all: Arc<[Flow]> = streams.into_iter().map(flow).collect();
         let own = Arc::new(Block::random(seed, if how.up { how.size } else { 0 }));
+        let begun = sys::affinity::current_cpu();
         let works = (0..all.len()).map(|place| {
             let (all, block, how) = (Arc::clone(&all), Arc::clone(&own), how.clone());
             move |member: &Member| {
                 let mut room = Block::zeros(if how.up { 0 } else { how.size });
                 member.wait();
                 if how.up {
-                    stay(place, all.len());
+                    stay(place, all.len(), begun);
                     send(&all[place], block.bytes(), &how, member)
                 } else {
                     let enough = how.enough.as_deref();
@@ -187,14 +188,15 @@ impl Flows {
     }
 }
 
-/// Keeps a thread that sends, the one at this place of so many, on a CPU of its own where one is left for others:
-/// whoever is woken by acknowledgements is drawn to the CPU where they come in, which is then busy with both. The first
-/// CPUs are the last to be taken: devices mostly interrupt those.
-fn stay(place: usize, flows: usize) {
-    // A kernel that tells or does nothing moves it as it likes.
+/// Keeps a thread that sends, the one at this place of so many, on one CPU, where there are more CPUs than flows:
+/// acknowledgements wake it, and without this it would often move to the CPU that serves them, which is busy. The first
+/// one goes where the round has begun, which is another CPU each time.
+fn stay(place: usize, flows: usize, begun: Option<u32>) {
+    // A kernel that tells nothing, or refuses, moves it as it likes.
     let cpus = sys::affinity::allowed_cpus().unwrap_or_default();
     if flows < cpus.len() {
-        let _ = sys::affinity::pin(cpus[cpus.len() - 1 - place]);
+        let begun = cpus.iter().position(|cpu| Some(*cpu) == begun).unwrap_or(0);
+        let _ = sys::affinity::pin(cpus[(begun + place) % cpus.len()]);
     }
 }
 
@@ -275,6 +277,31 @@ fn receive(
 mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener};
+
+    #[test]
+    fn who_sends_stays_on_one_cpu_where_there_are_more_than_flows() {
+        let cpus = sys::affinity::allowed_cpus().unwrap();
+        let after = |flows: usize| {
+            let own = |place| {
+                let begun = cpus.last().copied();
+                std::thread::scope(|scope| {
+                    let thread = scope.spawn(|| {
+                        stay(place, flows, begun);
+                        sys::affinity::allowed_cpus().unwrap()
+                    });
+                    thread.join().unwrap()
+                })
+            };
+            (0..flows).map(own).collect::<Vec<_>>()
+        };
+        assert_eq!(after(cpus.len()), vec![cpus.clone(); cpus.len()]);
+        let few = after(cpus.len() - 1);
+        let mut all = few.concat();
+        assert_eq!(all.first(), cpus.last().filter(|_| cpus.len() > 1));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), few.len(), "each has one of its own");
+    }
 
     #[test]
     fn what_lies_in_our_own_buffer_has_not_passed() {

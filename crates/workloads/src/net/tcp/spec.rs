@@ -34,7 +34,7 @@ pub(in crate::net) const TIME: ParamDef = ParamDef {
 
 pub(super) static SPEC: Spec = Spec {
     name: "net.tcp",
-    version: 1,
+    version: 2,
     nature: Nature::Network,
     title: "bytes one way to or from another machine by TCP",
     doc: "As many bytes as the network takes, between this machine and the one that `--peer` names, where an iperf3 \

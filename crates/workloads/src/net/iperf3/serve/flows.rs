@@ -92,7 +92,7 @@ impl Flows {
                 length: order.length,
                 burst: order.burst,
                 by_time: order.by_time,
-                of: order.directions.len(),
+                of: order.count(Direction::Up),
                 limit,
                 counted_from: if order.omit.is_zero() { 1 } else { SECOND_PART },
                 send_until: Arc::clone(&send_until),
@@ -140,7 +140,7 @@ struct Flow {
     burst: usize,
     /// Whether a time ends it, and no number of bytes.
     by_time: bool,
-    /// Of so many.
+    /// So many are read.
     of: usize,
     limit: u64,
     counted_from: u32,
