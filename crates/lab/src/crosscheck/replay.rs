@@ -1,6 +1,6 @@
 //! What transactions take of a client that does nothing else: the messages of ours are sent to the server itself as
-//! they were recorded, one write, one wait and one read for each, and nobody looks at what is answered. Whoever sends
-//! as many messages and waits for each answer cannot take less.
+//! they were recorded, one write, one wait and one read for each, and of an answer nobody looks at more than whether it
+//! is an error. Whoever sends as many messages and waits for each answer cannot take less.
 //!
 //! To MySQL and MariaDB alone. They give each prepared statement a number, another one each time: the numbers that are
 //! sent are those of this time.
@@ -28,7 +28,9 @@ const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;
 const QUERY: u8 = 0x03;
 
-/// The first byte of an answer that is an error.
+/// The first byte of an answer without rows, of what ends rows, and of an error.
+const OK: u8 = 0x00;
+const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
 /// More errors than one in so many transactions, and it is other work. Some are to be expected: what locked in one
@@ -105,7 +107,7 @@ impl<'a> Player<'a> {
         let ends = measured.iter().rposition(|turn| says(turn, b"COMMIT"));
         // The greeting comes first.
         let set_up = self
-            .hear(1)
+            .hear(|_| true)
             .and_then(|()| before.iter().try_for_each(|turn| self.turn(turn)));
         // Whoever fails keeps nobody waiting.
         ready.wait();
@@ -151,7 +153,12 @@ impl<'a> Player<'a> {
             None => self.stream.write_all(&turn.request),
         };
         sent.context("send a message that was recorded")?;
-        self.hear(turn.answer)?;
+        if is(turn, EXECUTE) || is(turn, QUERY) {
+            self.hear(ends)?;
+        } else {
+            self.hear(|heard| heard.len() >= turn.answer)?;
+        }
+        self.errors += u64::from(self.room[HEADER] == ERROR);
         if is(turn, PREPARE) {
             let number = self.room[HEADER + 1..].first_chunk();
             self.own.push(number.copied().unwrap_or_default());
@@ -159,23 +166,36 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads an answer that had so many bytes. A number in it may have one digit less now.
-    fn hear(&mut self, bytes: usize) -> anyhow::Result<()> {
+    /// Reads an answer, until what was heard is one.
+    fn hear(&mut self, is_whole: impl Fn(&[u8]) -> bool) -> anyhow::Result<()> {
         let failed = "hear the answer to a message that was recorded";
         let mut heard = 0;
-        while heard == 0 || heard < bytes - bytes / 10 {
+        while heard == 0 || !is_whole(&self.room[..heard]) {
             let is_there = is_readable_within(self.stream.as_fd(), WAIT).context(failed)?;
             ensure!(is_there, "{failed}: nothing comes");
             let read = self.stream.read(&mut self.room[heard..]).context(failed)?;
             ensure!(read > 0, "{failed}: the server ended");
             heard += read;
-            if self.room[..heard].get(HEADER) == Some(&ERROR) {
-                self.errors += 1;
-                break;
-            }
         }
         Ok(())
     }
+}
+
+/// Whether these are all packets of the answer to a statement: one that says how it went, or rows and their end. A row
+/// that another client has taken away is missing now, so that the length says nothing.
+fn ends(heard: &[u8]) -> bool {
+    let (mut rest, mut first, mut last) = (heard, None, None);
+    while let Some((&[a, b, c, _], behind)) = rest.split_first_chunk::<HEADER>() {
+        let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+        let Some((packet, behind)) = behind.split_at_checked(length) else {
+            return false;
+        };
+        last = packet.first();
+        first = first.or(last);
+        rest = behind;
+    }
+    rest.is_empty()
+        && (matches!(first, Some(&(OK | ERROR))) || matches!(last, Some(&(END | ERROR))))
 }
 
 /// Whether a message is this command.
@@ -199,12 +219,12 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
 
-    const OK: &[u8] = b"\x0c\0\0\x01\0\x63\0\0\0";
+    const DONE: &[u8] = b"\x05\0\0\x01\0\x63\0\0\0";
 
     fn turn(request: &[u8]) -> Turn {
         Turn {
             request: request.to_vec(),
-            answer: OK.len(),
+            answer: DONE.len(),
         }
     }
 
@@ -254,13 +274,25 @@ mod tests {
 
     #[test]
     fn transactions_are_sent_as_they_were_with_the_numbers_of_this_time() {
-        let (heard, took) = played(&[talk()], &[b"greeting"], OK);
+        let (heard, took) = played(&[talk()], &[b"greeting"], DONE);
         assert!(took.unwrap() > 0.0);
         let mut expected = talk();
         expected.pop();
         expected[2].request[5] = 0x63;
         let expected: Vec<u8> = expected.into_iter().flat_map(|turn| turn.request).collect();
         assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn an_answer_is_whole_where_its_last_packet_is() {
+        let rows = b"\x02\0\0\x01\x01\0\x03\0\0\x02\0\0x\x05\0\0\x03\xfe\0\0\x02\0";
+        for whole in [DONE, rows, b"\x03\0\0\x01\xff\xbd\x04"] {
+            assert!(ends(whole), "{whole:?}");
+            assert!(
+                (0..whole.len()).all(|length| !ends(&whole[..length])),
+                "{whole:?}"
+            );
+        }
     }
 
     #[test]
@@ -273,19 +305,19 @@ mod tests {
         check(
             &[Talk::new()],
             &[hello],
-            OK,
+            DONE,
             "no transaction was recorded whole",
         );
         // One of two is sent away.
-        check(&[talk(), talk()], &[b"", hello], OK, "the server ended");
-        let error = b"\x0c\0\0\x01\xff\x63\0\0\0";
+        check(&[talk(), talk()], &[b"", hello], DONE, "the server ended");
+        let error = b"\x05\0\0\x01\xff\x63\0\0\0";
         check(&[talk()], &[hello], error, "cannot be prepared again");
         let mut short = talk();
         short.remove(2);
         check(
             &[short],
             &[],
-            OK,
+            DONE,
             "1 statements were prepared and 0 executed",
         );
     }

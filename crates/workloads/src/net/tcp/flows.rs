@@ -188,9 +188,8 @@ impl Flows {
     }
 }
 
-/// Keeps a thread that sends, the one at this place of so many, on one CPU, where there are more CPUs than flows:
-/// acknowledgements wake it, and without this it would often move to the CPU that serves them, which is busy. The first
-/// one goes where the round has begun, which is another CPU each time.
+/// Keeps a thread that sends, the one at this place of so many, on one CPU, where there are more CPUs than flows. The
+/// first one stays where the round has begun, which is another CPU each time.
 fn stay(place: usize, flows: usize, begun: Option<u32>) {
     // A kernel that tells nothing, or refuses, moves it as it likes.
     let cpus = sys::affinity::allowed_cpus().unwrap_or_default();
