@@ -10,8 +10,8 @@ use engine::workload::WorkError;
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use sys::clock::monotonic;
 use sys::loops::team::{Member, Team};
@@ -59,6 +59,8 @@ pub(in crate::net) struct Flows {
     up: bool,
     zerocopy: bool,
     team: Team<io::Result<()>>,
+    /// The CPU on which they were let go; `None` where the kernel does not tell.
+    begun: Arc<OnceLock<Option<u32>>>,
     /// What is sent, behind the sockets: of pages that the kernel has, nothing else is sent.
     _block: Arc<Block>,
 }
@@ -100,14 +102,15 @@ impl Flows {
         };
         let all: Arc<[Flow]> = streams.into_iter().map(flow).collect();
         let own = Arc::new(Block::random(seed, if how.up { how.size } else { 0 }));
-        let begun = sys::affinity::current_cpu();
+        let begun = Arc::new(OnceLock::new());
         let works = (0..all.len()).map(|place| {
             let (all, block, how) = (Arc::clone(&all), Arc::clone(&own), how.clone());
+            let begun = Arc::clone(&begun);
             move |member: &Member| {
                 let mut room = Block::zeros(if how.up { 0 } else { how.size });
                 member.wait();
                 if how.up {
-                    stay(place, all.len(), begun);
+                    stay(place, all.len(), begun.get().copied().flatten());
                     send(&all[place], block.bytes(), &how, member)
                 } else {
                     let enough = how.enough.as_deref();
@@ -122,13 +125,25 @@ impl Flows {
             up: how.up,
             zerocopy: how.zerocopy,
             team,
+            begun,
             _block: own,
         })
     }
 
     /// Lets the data flow.
     pub(in crate::net) fn go(&self) {
+        // They go once.
+        let _ = self.begun.set(sys::affinity::current_cpu());
         self.team.next_part();
+    }
+
+    /// The same, for a thread that looks at them from now on: it stays where the first of those that send does. Woken
+    /// on another CPU it would take the place of who receives there, whom the scheduler then puts beside the sender.
+    pub(super) fn go_and_look(&self) {
+        if self.up {
+            stay(0, self.all.len(), sys::affinity::current_cpu());
+        }
+        self.go();
     }
 
     /// Bytes of all flows so far.
@@ -189,7 +204,7 @@ impl Flows {
 }
 
 /// Keeps a thread that sends, the one at this place of so many, on one CPU, where there are more CPUs than flows. The
-/// first one stays where the round has begun, which is another CPU each time.
+/// first one stays where they were let go, which is another CPU each round.
 fn stay(place: usize, flows: usize, begun: Option<u32>) {
     // A kernel that tells nothing, or refuses, moves it as it likes.
     let cpus = sys::affinity::allowed_cpus().unwrap_or_default();
@@ -275,6 +290,7 @@ fn receive(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::net::{Ipv4Addr, TcpListener};
 
     #[test]
@@ -302,12 +318,39 @@ mod tests {
         assert_eq!(all.len(), few.len(), "each has one of its own");
     }
 
-    #[test]
-    fn what_lies_in_our_own_buffer_has_not_passed() {
+    /// Two ends, of which one is a flow that waits.
+    fn one(up: bool) -> (Flows, TcpStream) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut theirs, _) = listener.accept().unwrap();
-        let mut flows = Flows::start(vec![ours], true, 1 << 17, 7, None).unwrap();
+        let (theirs, _) = listener.accept().unwrap();
+        let flows = Flows::start(vec![ours], up, 1 << 17, 7, None).unwrap();
+        (flows, theirs)
+    }
+
+    #[test]
+    fn who_looks_stays_beside_the_first_that_sends_and_goes_where_it_likes_otherwise() {
+        let cpus = sys::affinity::allowed_cpus().unwrap();
+        let after = |up: bool| {
+            let (mut flows, mut theirs) = one(up);
+            flows.go_and_look();
+            let stays = sys::affinity::allowed_cpus().unwrap();
+            let begun = flows.begun.get().copied().flatten();
+            // Who waits to read hears of the end.
+            theirs.write_all(b"a").unwrap();
+            flows.end().unwrap();
+            (stays, begun)
+        };
+        assert_eq!(after(false).0, cpus);
+        let (stays, begun) = after(true);
+        if cpus.len() > 1 {
+            assert_eq!(stays, Vec::from_iter(begun), "where the sender is pinned");
+        }
+        sys::affinity::keep_to(&cpus).unwrap();
+    }
+
+    #[test]
+    fn what_lies_in_our_own_buffer_has_not_passed() {
+        let (mut flows, mut theirs) = one(true);
         let opening = flows.passed();
         flows.go();
         // Nobody reads: both buffers fill up.

@@ -34,13 +34,13 @@ pub(in crate::net) const TIME: ParamDef = ParamDef {
 
 pub(super) static SPEC: Spec = Spec {
     name: "net.tcp",
-    version: 2,
+    version: 3,
     nature: Nature::Network,
     title: "bytes one way to or from another machine by TCP",
     doc: "As many bytes as the network takes, between this machine and the one that `--peer` names, where an iperf3 \
           server listens (3.1 to 3.21; `iperf3 -s`). A round is one test of iperf3's protocol. Each copy is a flow: a \
           connection with a thread of its own here, which writes or reads `size` bytes at a time. One operation is a \
-          look at the flows, every millisecond. Buffers are as the kernels size them.\n\n\
+          millisecond of it. Buffers are as the kernels size them.\n\n\
           Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
           counted here. The windows of a round show what our side read, or what the peer's kernel has \
           acknowledged.",
