@@ -4,13 +4,14 @@
 //! some of the sender's where both share the CPUs. With `SO_RCVLOWAT` it sleeps until so much is there as comes in
 //! [`WAIT_NS`]: what it reads is late by no more, and where less comes than before, by what a read waits at most.
 //!
-//! It sleeps until a whole read is there, which is as much as the other end writes at once. Of several flows over
-//! loopback, whose packets are so large, a part of a read is enough: there it reads 1.7 times the bytes, and over a
-//! link with usual packets it would read two thirds of them.
+//! It sleeps until several reads are there, where the sender fills our buffer as fast as it can. BBR sends by what it
+//! has seen arrive: there a single read wakes, which is as much as the other end writes at once. Over loopback, whose
+//! packets are so large, a part of a read wakes where that was seen to give more: of several flows with BBR, and of a
+//! single one without.
 
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use sys::tcp::mss;
+use sys::tcp::{congestion, mss};
 use sys::tuning::{buffers, wake_from};
 
 /// What is there waits for so long.
@@ -22,8 +23,11 @@ const EVERY_NS: u64 = 10_000_000;
 /// Less is not worth a system call.
 const LEAST: u64 = 4096;
 
-/// Of several flows over loopback this part of a read wakes.
-const PART: usize = 4;
+/// Over loopback this part of a read may wake.
+const PART: usize = 8;
+
+/// So many reads wake where nobody paces.
+const READS: usize = 8;
 
 /// No link but loopback has longer segments than those of jumbo frames.
 const JUMBO: u32 = 9000;
@@ -45,10 +49,9 @@ impl<'a> Wake<'a> {
     /// For a reader who takes so many bytes at once, of one of so many flows.
     pub(super) fn new(stream: &'a TcpStream, read: usize, flows: usize, now: u64) -> Self {
         let is_loopback = mss(stream.as_fd()).is_ok_and(|mss| mss > JUMBO);
-        let is_part = flows > 1 && is_loopback;
         Self {
             stream,
-            most: if is_part { read / PART } else { read },
+            most: most(read, flows > 1, is_loopback, is_paced(stream)),
             from: 1,
             bytes: 0,
             since: now,
@@ -82,6 +85,20 @@ impl<'a> Wake<'a> {
     }
 }
 
+/// How much wakes a reader at most.
+const fn most(read: usize, is_one_of_several: bool, is_loopback: bool, is_paced: bool) -> usize {
+    match (is_loopback, is_paced) {
+        (true, paced) if is_one_of_several == paced => read / PART,
+        (_, true) => read,
+        (_, false) => read * READS,
+    }
+}
+
+/// Whether BBR paces what this socket sends; most likely the other end's then too, which nobody tells while data flows.
+pub(super) fn is_paced(stream: &TcpStream) -> bool {
+    congestion(stream.as_fd()).is_ok_and(|name| name.starts_with("bbr"))
+}
+
 /// From how many bytes on, at this rate: a power of two, so that it rarely changes.
 fn mark(bytes: u64, passed: u64, most: u32) -> u32 {
     let come = bytes.saturating_mul(WAIT_NS) / passed.max(1);
@@ -112,15 +129,18 @@ mod tests {
     }
 
     #[test]
-    fn of_several_flows_over_loopback_a_part_of_a_read_wakes() {
+    fn what_wakes_depends_on_the_sender_and_on_the_link() {
+        let of = |is_loopback, is_paced| {
+            [false, true].map(|several| most(16 << 10, several, is_loopback, is_paced) >> 10)
+        };
+        assert_eq!(of(false, false), [128, 128]);
+        assert_eq!(of(false, true), [16, 16]);
+        assert_eq!(of(true, false), [2, 128]);
+        assert_eq!(of(true, true), [16, 2]);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let from = |flows| {
-            let mut wake = Wake::new(&stream, 16 << 10, flows, 0);
-            wake.read(100_000_000, EVERY_NS);
-            wake.from
-        };
-        assert_eq!([1, 2, 9].map(from), [16 << 10, 4 << 10, 4 << 10]);
+        let own = Wake::new(&stream, 16 << 10, 2, 0).most;
+        assert_eq!(own, most(16 << 10, true, true, is_paced(&stream)));
     }
 
     #[test]
