@@ -66,7 +66,12 @@ pub(crate) fn measure(
     recorder: &mut Recorder,
     board: Option<&Board>,
 ) -> Result<Counted, WorkError> {
-    let target = body.batch_target().0.max(1);
+    // A window has two batches at least.
+    let target = match shape.window.0 / 2 {
+        half if half > 0 && !shape.windowless => body.batch_target().0.min(half),
+        _ => body.batch_target().0,
+    };
+    let target = target.max(1);
     let mut batch = 1;
     // Before the warm-up: from its first operation on nothing allocates.
     let mut windows = Vec::with_capacity(windows_at_most(shape));

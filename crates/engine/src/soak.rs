@@ -95,7 +95,7 @@ impl SoakError {
     }
 }
 
-/// The shortest window: batches of operations take 5 ms.
+/// The shortest window: most batches of operations take 5 ms.
 const WINDOW_MIN: Nanos = Nanos::from_millis(10);
 
 /// Makes a plan for one case the plan of a soak.

@@ -40,7 +40,7 @@ pub(super) static SPEC: Spec = Spec {
     doc: "As many bytes as the network takes, between this machine and the one that `--peer` names, where an iperf3 \
           server listens (3.1 to 3.21; `iperf3 -s`). A round is one test of iperf3's protocol. Each copy is a flow: a \
           connection with a thread of its own here, which writes or reads `size` bytes at a time. One operation is a \
-          millisecond of it. Buffers are as the kernels size them.\n\n\
+          millisecond of the round. Buffers are as the kernels size them.\n\n\
           Judged is what the receiver received: of `up` the server says it when the test is over, of `down` it is \
           counted here. The windows of a round show what our side read, or what the peer's kernel has \
           acknowledged.",

@@ -52,7 +52,8 @@ pub(super) fn through<T>(
     (up, rule): (bool, &Rule),
     client: impl FnOnce(&Peer) -> T,
 ) -> (T, Vec<Passed>) {
-    let door = Door::open((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    // The server takes its port of UDP for each flow anew.
+    let (door, _) = free_by_udp(Door::open, |door| door.address().unwrap());
     let relay = Relay {
         server: door.address().unwrap(),
         up,
@@ -60,7 +61,7 @@ pub(super) fn through<T>(
         passed: Mutex::default(),
         stops: AtomicBool::new(false),
     };
-    let (listener, entry) = entry();
+    let (listener, entry) = free_by_udp(TcpListener::bind, |at| at.local_addr().unwrap());
     let peer = listener.local_addr().unwrap().to_string().parse().unwrap();
     let offer = Offer {
         token: token(),
@@ -91,12 +92,15 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// A port that is free by TCP and by UDP.
-fn entry() -> (TcpListener, UdpSocket) {
+/// Whoever listens at a port of TCP, one that is free by UDP too.
+fn free_by_udp<T>(
+    open: impl Fn(SocketAddr) -> io::Result<T>,
+    at: impl Fn(&T) -> SocketAddr,
+) -> (T, UdpSocket) {
     loop {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        if let Ok(entry) = UdpSocket::bind(listener.local_addr().unwrap()) {
-            return (listener, entry);
+        let listens = open((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        if let Ok(socket) = UdpSocket::bind(at(&listens)) {
+            return (listens, socket);
         }
     }
 }
