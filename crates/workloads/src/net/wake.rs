@@ -5,8 +5,8 @@
 //! [`WAIT_NS`]: what it reads is late by no more, and where less comes than before, by what a read waits at most.
 //!
 //! It sleeps until up to eight reads are there, where the sender fills our buffer as fast as it can. BBR sends by what
-//! it has seen arrive: there a single read wakes, which is as much as the other end writes at once. Over loopback, whose
-//! packets are so large, a part of a read wakes where that was seen to give more: of several flows with BBR, and of a
+//! it has seen arrive: there a single read wakes, which is as much as the other end writes at once. Over loopback with
+//! its large packets, a part of a read wakes where that was seen to give more: of several flows with BBR, and of a
 //! single one without.
 
 use std::net::TcpStream;
