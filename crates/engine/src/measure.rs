@@ -9,6 +9,7 @@ use crate::tick::Board;
 use crate::workload::{Body, WorkError};
 use model::num::{approx, round_to_u64};
 use model::plan::Shape;
+use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use sys::process::Usage;
 
@@ -66,12 +67,7 @@ pub(crate) fn measure(
     recorder: &mut Recorder,
     board: Option<&Board>,
 ) -> Result<Counted, WorkError> {
-    // A window has two batches at least.
-    let target = match shape.window.0 / 2 {
-        half if half > 0 && !shape.windowless => body.batch_target().0.min(half),
-        _ => body.batch_target().0,
-    };
-    let target = target.max(1);
+    let target = batch_target(body.batch_target(), shape);
     let mut batch = 1;
     // Before the warm-up: from its first operation on nothing allocates.
     let mut windows = Vec::with_capacity(windows_at_most(shape));
@@ -211,6 +207,16 @@ fn windows_at_most(shape: &Shape) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX - 2) + 2
 }
 
+/// How long a batch is to take, in ns, where so long is wished: a window has two of them at least.
+fn batch_target(wished: Nanos, shape: &Shape) -> u64 {
+    let most = if shape.windowless {
+        u64::MAX
+    } else {
+        shape.window.0 / 2
+    };
+    wished.0.min(most).max(1)
+}
+
 /// The batch size that would have taken `target`, at most doubled: one disturbed batch must not make the next one
 /// a thousand times too large.
 fn next_batch(batch: u64, took_ns: u64, target_ns: u64) -> u64 {
@@ -228,7 +234,6 @@ fn fitting(batch: u64, took_ns: u64, end: u64, now: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::workload::Finish;
-    use model::units::Nanos;
 
     /// Operations that take a known time, by sleeping; ends early after `limit` operations.
     struct Sleeper {
@@ -260,6 +265,23 @@ mod tests {
             measure: Nanos::from_millis(measure_ms),
             ..Shape::DEFAULT
         }
+    }
+
+    #[test]
+    fn a_window_has_two_batches_at_least() {
+        let of = |window, windowless| {
+            let shape = Shape {
+                window: Nanos(window),
+                windowless,
+                ..Shape::DEFAULT
+            };
+            batch_target(Nanos(50), &shape)
+        };
+        assert_eq!(
+            [200, 100, 20, 1, 0].map(|window| of(window, false)),
+            [50, 50, 10, 1, 1]
+        );
+        assert_eq!(of(20, true), 50);
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub(in crate::net) struct Flows {
     team: Team<io::Result<()>>,
     /// Those that send stay on CPUs. Not where BBR paces them: over a veth pair one that stayed sent a seventh less.
     stays: bool,
-    /// The CPU on which they were let go; `None` where the kernel does not tell.
-    begun: Arc<OnceLock<Option<u32>>>,
+    /// The CPU on which they were let go, where the kernel tells.
+    begun: Arc<OnceLock<u32>>,
     /// What is sent, behind the sockets: of pages that the kernel has, nothing else is sent.
     _block: Arc<Block>,
 }
@@ -114,7 +114,7 @@ impl Flows {
                 member.wait();
                 if how.up {
                     if stays {
-                        stay(place, all.len(), begun.get().copied().flatten());
+                        stay(place, all.len(), begun.get().copied());
                     }
                     send(&all[place], block.bytes(), &how, member)
                 } else {
@@ -138,8 +138,10 @@ impl Flows {
 
     /// Lets the data flow.
     pub(in crate::net) fn go(&self) {
-        // They go once.
-        let _ = self.begun.set(sys::affinity::current_cpu());
+        if let Some(cpu) = sys::affinity::current_cpu() {
+            // They go once.
+            let _ = self.begun.set(cpu);
+        }
         self.team.next_part();
     }
 
@@ -344,7 +346,7 @@ mod tests {
             sys::affinity::keep_to(&cpus).unwrap();
             flows.end().unwrap();
             drop(theirs);
-            (stays, flows.begun.get().copied().flatten())
+            (stays, flows.begun.get().copied())
         };
         assert_eq!(after(false).0, cpus);
         let (stays, begun) = after(true);
