@@ -162,6 +162,23 @@ fn limit(what: libc::__rlimit_resource_t) -> io::Result<libc::rlimit> {
     Ok(limit)
 }
 
+/// Whether no descriptor is left, to this process or to the machine. Source: errno(3), `EMFILE` and `ENFILE`.
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// What helps then.
+pub const MORE_FILES: &str = "hint: more open files (`ulimit -n`)";
+
+/// The system's words, and what helps where no descriptor is left.
+pub fn told(error: &io::Error) -> String {
+    if is_out_of_files(error) {
+        format!("{error}\n{MORE_FILES}")
+    } else {
+        error.to_string()
+    }
+}
+
 /// Bytes of address space that this process has mapped. Source: proc(5), the first number of `statm`, in pages.
 fn mapped() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;

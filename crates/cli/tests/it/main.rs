@@ -43,6 +43,7 @@ mod net_serve;
 mod net_serve_faults;
 mod net_token;
 mod net_udp;
+mod net_ways;
 mod offers;
 mod open_loop;
 mod owned;

@@ -16,6 +16,7 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
+use sys::limits::{MORE_FILES, is_out_of_files, told};
 use sys::until::Until;
 
 /// Why a test does not go on.
@@ -164,6 +165,18 @@ impl Control {
         is_readable_within(&self.stream, at_most)
     }
 
+    /// Whether the server has said nothing yet, or that it has all streams: anything else ends the test.
+    pub(crate) fn goes_on(&self) -> bool {
+        let mut next = [0];
+        match self.says_within(Duration::ZERO) {
+            Ok(true) => self
+                .stream
+                .peek(&mut next)
+                .is_ok_and(|_| next == [State::TestStart.byte()]),
+            said => said.is_ok(),
+        }
+    }
+
     /// What the server says in the middle of a test, where nothing is to come.
     pub(crate) fn said(&self, until: Until) -> Trouble {
         let mut from = self.timed(until);
@@ -285,6 +298,9 @@ impl Trouble {
                 "UDP is blocked: connections get there and datagrams do not\nhint: a packet filter there or on the way \
                  drops what goes to UDP port {port} there, or what comes back from it"
             ),
+            Self::Told(error) if is_out_of_files(&error.of_system()) => {
+                format!("the server ended the test: {error}\n{MORE_FILES} there, or fewer flows")
+            }
             Self::Told(error) => format!("the server ended the test: {error}"),
             Self::Terminated => {
                 "the server was interrupted (SERVER_TERMINATE)\nhint: start it again".to_owned()
@@ -329,6 +345,7 @@ fn not_connected(why: &NotConnected, peer: &Peer) -> WorkError {
                  0.0.0.0{ours}` or `iperf3 -s{theirs}` starts a server"
             )
         }
+        NotConnected::Refused(error) if is_out_of_files(error) => told(error),
         NotConnected::Refused(error) => format!(
             "{error}\nhint: is a link down, or is there no way to it? `ip route get ADDRESS` shows the way"
         ),

@@ -93,6 +93,13 @@ impl ServerError {
     }
 }
 
+impl ServerError {
+    /// What the system said there.
+    pub fn of_system(&self) -> io::Error {
+        io::Error::from_raw_os_error(self.errno)
+    }
+}
+
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = WORDS.iter().find(|(number, _)| *number == self.number);
@@ -106,7 +113,7 @@ impl fmt::Display for ServerError {
         );
         write!(f, "{words} (iperf3's error {})", self.number)?;
         if self.errno != 0 {
-            write!(f, ": {}", io::Error::from_raw_os_error(self.errno))?;
+            write!(f, ": {}", self.of_system())?;
         }
         Ok(())
     }

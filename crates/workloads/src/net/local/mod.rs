@@ -18,6 +18,7 @@ use model::params::Params;
 use model::spec::{How, MetricClass, MetricDef, ParamDef, ParamKind, Time};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use sys::limits::{is_out_of_files, told};
 use sys::process::Usage;
 
 /// The version of IP.
@@ -84,9 +85,6 @@ enum Call {
     Talk,
 }
 
-/// `EMFILE` and `ENFILE`, the same on every Linux. Source: asm-generic/errno-base.h.
-const TOO_MANY_FILES: [i32; 2] = [24, 23];
-
 /// Why it failed, and what helps where that is known.
 #[cold]
 fn failed(call: Call, at: SocketAddr, error: &io::Error) -> WorkError {
@@ -96,12 +94,9 @@ fn failed(call: Call, at: SocketAddr, error: &io::Error) -> WorkError {
         Call::Connect => "connect to",
         Call::Talk => "send to and receive from",
     };
-    let said = format!("{operation} `{at}`: {error}");
-    let is_full = error
-        .raw_os_error()
-        .is_some_and(|number| TOO_MANY_FILES.contains(&number));
+    let said = format!("{operation} `{at}`: {}", told(error));
     match (call, error.kind()) {
-        _ if is_full => WorkError::Failed(format!("{said}\nhint: more open files (`ulimit -n`)")),
+        _ if is_out_of_files(error) => WorkError::Failed(said),
         // An address that is no longer, or not yet, one of this machine.
         (Call::Bind, ErrorKind::AddrNotAvailable) | (_, ErrorKind::NetworkUnreachable) => {
             let hint = match at {

@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::time::Duration;
+use sys::limits::told;
 use sys::until::Until;
 
 /// A word without an answer is said again: by itself, iperf3 loses the test with it.
@@ -43,19 +44,19 @@ pub(in crate::net) fn open(
     peer: &Peer,
     set: impl FnOnce(&UdpSocket) -> io::Result<()>,
 ) -> Result<UdpSocket, WorkError> {
-    let failed = |error| WorkError::failed("make a socket for", peer, error);
+    let failed = |error| WorkError::failed("make a socket for", peer, told(&error));
     let socket = control.socket().map_err(failed)?;
     set(&socket).map_err(failed)?;
-    match greet(&socket, Until::after(SAYS_WITHIN)) {
+    match greet(&socket, control, Until::after(SAYS_WITHIN)) {
         Ok(()) => Ok(socket),
         Err(error) => Err(not_greeted(&error, &socket, control, peer)),
     }
 }
 
-/// Says the first word until the server's socket is heard.
-fn greet(socket: &UdpSocket, until: Until) -> io::Result<()> {
+/// Says the first word until the server's socket is heard, or the server ends the test.
+fn greet(socket: &UdpSocket, control: &Control, until: Until) -> io::Result<()> {
     let mut refused = None;
-    while let Some(left) = until.left() {
+    while let Some(left) = until.left().filter(|_| control.goes_on()) {
         match socket.send(&HELLO) {
             // What an earlier one met with.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
@@ -78,6 +79,10 @@ fn greet(socket: &UdpSocket, until: Until) -> io::Result<()> {
 
 /// UDP is blocked, as far as that is known by whom.
 fn not_greeted(error: &io::Error, socket: &UdpSocket, control: &Control, peer: &Peer) -> WorkError {
+    const DOING: &str = "begin a test with";
+    if !control.goes_on() {
+        return control.said(Until::after(SAYS_WITHIN)).told(peer, DOING);
+    }
     let port = peer.port();
     let seconds = SAYS_WITHIN.as_secs();
     let said = match error.kind() {
@@ -104,5 +109,5 @@ fn not_greeted(error: &io::Error, socket: &UdpSocket, control: &Control, peer: &
         ),
         _ => error.to_string(),
     };
-    WorkError::Failed(format!("begin a test with `{peer}`: {said}"))
+    WorkError::Failed(format!("{DOING} `{peer}`: {said}"))
 }

@@ -4,6 +4,7 @@ use super::super::Cookie;
 use crate::net::own::SessionKey;
 use crate::net::own::hello::{Hello, Kind};
 use model::units::Nanos;
+use std::io;
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,9 @@ use sys::clock::monotonic;
 
 /// How long a client that has all it came for may keep others waiting.
 const LEAVES_WITHIN: Duration = Duration::from_secs(1);
+
+/// A further connection, or why there are no more of them.
+pub(super) type Arrival = io::Result<TcpStream>;
 
 /// The place of the one who is served.
 #[derive(Default)]
@@ -28,7 +32,7 @@ struct Busy {
     expected: usize,
     /// Whether the door answers them all, and how many it has.
     answers: Option<u64>,
-    streams: Sender<TcpStream>,
+    streams: Sender<Arrival>,
     /// When it is over, as far as that is known.
     until: Option<u64>,
     /// Until when the next client is let wait: this one is about to go.
@@ -38,7 +42,7 @@ struct Busy {
 /// What becomes of a connection that shows something.
 pub(super) enum Shown {
     /// It is answered by a byte, and given on.
-    Taken(Sender<TcpStream>),
+    Taken(Sender<Arrival>),
     /// It is answered by a byte, and that is all.
     Answered,
     /// Nobody waits for it.
@@ -61,7 +65,7 @@ impl Desk {
         &self,
         cookie: Option<Cookie>,
         key: Option<SessionKey>,
-    ) -> Option<(Receiver<TcpStream>, Seat<'_>)> {
+    ) -> Option<(Receiver<Arrival>, Seat<'_>)> {
         let mut desk = self.lock();
         if desk.is_some() {
             return None;
@@ -92,10 +96,21 @@ impl Desk {
             Some(busy) if busy.cookie.as_ref() == Some(cookie) && busy.expected > 0 => {
                 busy.expected -= 1;
                 // A test that has ended meanwhile takes nobody.
-                let _ = busy.streams.send(stream);
+                let _ = busy.streams.send(Ok(stream));
                 Ok(())
             }
             _ => Err(stream),
+        }
+    }
+
+    /// Nobody can be let in: whoever expects connections gets no more of them, and hears why.
+    pub(super) fn fails(&self, why: &io::Error) {
+        if let Some(busy) = self.lock().as_mut().filter(|busy| busy.expected > 0) {
+            busy.expected = 0;
+            let of_system = why.raw_os_error().map(io::Error::from_raw_os_error);
+            let why = of_system.unwrap_or_else(|| why.kind().into());
+            // A test that has ended meanwhile asks nobody.
+            let _ = busy.streams.send(Err(why));
         }
     }
 
@@ -210,6 +225,22 @@ mod tests {
         drop(seat);
         assert!(matches!(desk.shown(&hello(9)), Shown::Nobody));
         assert!(desk.seat(None, None).is_some());
+    }
+
+    #[test]
+    fn whoever_expects_connections_hears_once_why_there_are_no_more() {
+        let desk = Desk::default();
+        let fails = || desk.fails(&io::Error::from_raw_os_error(24));
+        fails();
+        let (streams, seat) = desk.seat(None, None).unwrap();
+        fails();
+        assert!(streams.try_recv().is_err(), "none is expected");
+        seat.expect(2);
+        fails();
+        fails();
+        let told = streams.try_recv().unwrap();
+        assert_eq!(told.unwrap_err().raw_os_error(), Some(24));
+        assert!(streams.try_recv().is_err(), "once");
     }
 
     #[test]

@@ -197,9 +197,10 @@ impl<'a> Hall<'a> {
                 Ok((stream, peer)) => self.seat(stream, plain(peer), &door.ready)?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if is_their_own(&error) => {}
-                // No descriptor, or no memory, is left: one that waits gives its own.
+                // No descriptor, or no memory, is left: one that waits gives its own. It may be a stream of the test.
                 Err(error) => {
                     self.serving.journal.refusal(&format!("accept: {error}"));
+                    self.desk.fails(&error);
                     self.waiting.pop_front();
                     sys::clock::sleep(1_000_000);
                     return Ok(());
@@ -464,7 +465,7 @@ impl<'a> Hall<'a> {
                 removed.map_err(|error| (one.peer, error))?;
                 tell(&one.stream, &[TAKEN]);
                 // A test that has ended meanwhile takes nobody.
-                let _ = streams.send(one.stream);
+                let _ = streams.send(Ok(one.stream));
             }
             Shown::Answered => {
                 // As over loopback: a pair of ports that waits for a minute would be in the way of the next ones.

@@ -5,11 +5,11 @@ use super::super::Cookie;
 use super::super::cookie::COOKIE_BYTES;
 use super::super::words::Span;
 use super::Serving;
-use super::desk::Seat;
+use super::desk::{Arrival, Seat};
 use super::ending::Ending;
 use super::line::{LOOK, Line};
 use super::order::Limits;
-use super::streams::{STRAY_MAX, listening, plain};
+use super::streams::{ACCEPT, STRAY_MAX, listening, plain};
 use super::test::{self, Client};
 use crate::net::exchange::{Link, answer, is_nothing_yet};
 use crate::net::own::clock::OfClock;
@@ -42,7 +42,7 @@ pub(super) struct Guest<'a> {
     /// By which its first datagram is known.
     pub(super) key: SessionKey,
     /// Its further connections.
-    pub(super) streams: Receiver<TcpStream>,
+    pub(super) streams: Receiver<Arrival>,
     /// What the door knows of it.
     pub(super) seat: Seat<'a>,
 }
@@ -116,7 +116,7 @@ struct Session<'a, 'b> {
     line: &'b mut Line<'a>,
     peer: SocketAddr,
     key: SessionKey,
-    streams: &'b Receiver<TcpStream>,
+    streams: &'b Receiver<Arrival>,
     seat: &'b Seat<'b>,
 }
 
@@ -277,6 +277,7 @@ impl Session<'_, '_> {
         while found.len() < usize::try_from(count).unwrap_or(0) {
             match self.streams.recv_timeout(LOOK) {
                 Ok(stream) => {
+                    let stream = stream.map_err(|error| Ending::system(ACCEPT, error))?;
                     let blocks = stream.set_nonblocking(false);
                     blocks.map_err(|error| Ending::system("set a socket", error))?;
                     found.push(stream);

@@ -4,6 +4,7 @@ use super::super::State;
 use super::super::datagram::{HELLO, REPLY};
 use super::super::datagrams::make_room;
 use super::super::parameters::Parameters;
+use super::desk::Arrival;
 use super::ending::Ending;
 use super::flows::Carrier;
 use super::line::{LOOK, Line};
@@ -22,17 +23,23 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// What came before a socket was connected, at most: it is thrown away.
 pub(super) const STRAY_MAX: usize = 1000;
 
+/// What failed where the door brings none.
+pub(super) const ACCEPT: &str = "accept a stream";
+
 /// Waits for as many connections as there are streams; the door brings them.
 pub(super) fn tcp(
     line: &mut Line<'_>,
     order: &Order,
-    door: &Receiver<TcpStream>,
+    door: &Receiver<Arrival>,
 ) -> Result<Vec<Carrier>, Ending> {
     let mut found = Vec::new();
     let until = Until::after(CONNECT);
     while found.len() < order.directions.len() {
         match door.recv_timeout(LOOK) {
-            Ok(stream) => found.push(Carrier::Tcp(stream)),
+            Ok(stream) => {
+                let stream = stream.map_err(|error| Ending::system(ACCEPT, error))?;
+                found.push(Carrier::Tcp(stream));
+            }
             Err(RecvTimeoutError::Timeout) => still_there(line, until)?,
             Err(RecvTimeoutError::Disconnected) => return Err(Ending::ServerEnds),
         }

@@ -2,7 +2,7 @@
 
 use super::super::{Parameters, Results, State};
 use super::Serving;
-use super::desk::Seat;
+use super::desk::{Arrival, Seat};
 use super::ending::Ending;
 use super::flows::{Carrier, Flows};
 use super::line::{LOOK, Line};
@@ -36,7 +36,7 @@ pub(super) struct Client<'a> {
     pub(super) stream: TcpStream,
     pub(super) peer: SocketAddr,
     /// Connections that show the same cookie.
-    pub(super) streams: Receiver<TcpStream>,
+    pub(super) streams: Receiver<Arrival>,
     /// What the door knows of it.
     pub(super) seat: &'a Seat<'a>,
     /// What it may use.
@@ -92,7 +92,7 @@ struct Test<'a, 'b> {
     serving: &'a Serving<'a>,
     line: &'b mut Line<'a>,
     peer: SocketAddr,
-    streams: Receiver<TcpStream>,
+    streams: Receiver<Arrival>,
     seat: &'b Seat<'b>,
     limits: Limits,
     /// What was counted, from when there is something.
