@@ -167,11 +167,11 @@ pub fn is_out_of_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
-/// What helps then.
+/// What helps where no descriptor is left.
 pub const MORE_FILES: &str = "hint: more open files (`ulimit -n`)";
 
 /// The system's words, and what helps where no descriptor is left.
-pub fn told(error: &io::Error) -> String {
+pub fn with_hint(error: &io::Error) -> String {
     if is_out_of_files(error) {
         format!("{error}\n{MORE_FILES}")
     } else {

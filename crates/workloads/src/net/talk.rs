@@ -14,7 +14,7 @@ const SECOND: u64 = 1_000_000_000;
 const STILL_NS: u64 = 10 * SECOND;
 
 /// A stream that ends may be heard of sooner than why: so long the server has to say it.
-const WHY_WITHIN: Duration = Duration::from_millis(500);
+pub(in crate::net) const WHY_WITHIN: Duration = Duration::from_millis(500);
 
 /// Which way data goes, and what carries it.
 #[derive(Clone, Copy, Debug)]

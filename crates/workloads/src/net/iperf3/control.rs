@@ -16,7 +16,7 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
-use sys::limits::{MORE_FILES, is_out_of_files, told};
+use sys::limits::{MORE_FILES, is_out_of_files, with_hint};
 use sys::until::Until;
 
 /// Why a test does not go on.
@@ -55,6 +55,8 @@ pub(crate) enum Trouble {
     },
     /// The machine there refused something.
     Failed(String),
+    /// This machine refused something.
+    Here(String),
     /// Something else was to be answered.
     Odd(Answer),
     /// Datagrams do not get through where connections do.
@@ -167,12 +169,14 @@ impl Control {
 
     /// Whether the server has said nothing yet, or that it has all streams: anything else ends the test.
     pub(crate) fn goes_on(&self) -> bool {
-        let mut next = [0];
+        let begins = [State::TestStart, State::TestRunning].map(State::byte);
+        // One more: it would be the end.
+        let mut next = [0; 3];
         match self.says_within(Duration::ZERO) {
             Ok(true) => self
                 .stream
                 .peek(&mut next)
-                .is_ok_and(|_| next == [State::TestStart.byte()]),
+                .is_ok_and(|got| got > 0 && begins.starts_with(&next[..got])),
             said => said.is_ok(),
         }
     }
@@ -293,12 +297,13 @@ impl Trouble {
                  measure less"
             ),
             Self::Failed(why) => format!("the server could not: {why}"),
+            Self::Here(why) => why.clone(),
             Self::Odd(answer) => format!("the server said {answer:?}, which does not belong here"),
             Self::Blocked => format!(
                 "UDP is blocked: connections get there and datagrams do not\nhint: a packet filter there or on the way \
                  drops what goes to UDP port {port} there, or what comes back from it"
             ),
-            Self::Told(error) if is_out_of_files(&error.of_system()) => {
+            Self::Told(error) if error.of_system().is_some_and(|error| is_out_of_files(&error)) => {
                 format!("the server ended the test: {error}\n{MORE_FILES} there, or fewer flows")
             }
             Self::Told(error) => format!("the server ended the test: {error}"),
@@ -345,7 +350,7 @@ fn not_connected(why: &NotConnected, peer: &Peer) -> WorkError {
                  0.0.0.0{ours}` or `iperf3 -s{theirs}` starts a server"
             )
         }
-        NotConnected::Refused(error) if is_out_of_files(error) => told(error),
+        NotConnected::Refused(error) if is_out_of_files(error) => with_hint(error),
         NotConnected::Refused(error) => format!(
             "{error}\nhint: is a link down, or is there no way to it? `ip route get ADDRESS` shows the way"
         ),

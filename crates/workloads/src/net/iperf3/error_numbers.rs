@@ -83,6 +83,11 @@ impl ServerError {
         })
     }
 
+    /// What the system said there.
+    pub fn of_system(&self) -> Option<io::Error> {
+        (self.errno != 0).then(|| io::Error::from_raw_os_error(self.errno))
+    }
+
     /// Writes what follows the state.
     pub fn write(&self, to: &mut impl Write) -> Result<(), WireError> {
         let mut bytes = [0; 8];
@@ -90,13 +95,6 @@ impl ServerError {
         bytes[4..].copy_from_slice(&self.errno.to_be_bytes());
         to.write_all(&bytes)
             .map_err(|error| WireError::Unsent(Part::ServerError, error))
-    }
-}
-
-impl ServerError {
-    /// What the system said there.
-    pub fn of_system(&self) -> io::Error {
-        io::Error::from_raw_os_error(self.errno)
     }
 }
 
@@ -112,8 +110,8 @@ impl fmt::Display for ServerError {
             |(_, words)| *words,
         );
         write!(f, "{words} (iperf3's error {})", self.number)?;
-        if self.errno != 0 {
-            write!(f, ": {}", self.of_system())?;
+        if let Some(error) = self.of_system() {
+            write!(f, ": {error}")?;
         }
         Ok(())
     }

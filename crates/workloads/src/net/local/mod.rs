@@ -18,7 +18,7 @@ use model::params::Params;
 use model::spec::{How, MetricClass, MetricDef, ParamDef, ParamKind, Time};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use sys::limits::{is_out_of_files, told};
+use sys::limits::{MORE_FILES, is_out_of_files};
 use sys::process::Usage;
 
 /// The version of IP.
@@ -94,9 +94,9 @@ fn failed(call: Call, at: SocketAddr, error: &io::Error) -> WorkError {
         Call::Connect => "connect to",
         Call::Talk => "send to and receive from",
     };
-    let said = format!("{operation} `{at}`: {}", told(error));
+    let said = format!("{operation} `{at}`: {error}");
     match (call, error.kind()) {
-        _ if is_out_of_files(error) => WorkError::Failed(said),
+        _ if is_out_of_files(error) => WorkError::Failed(format!("{said}\n{MORE_FILES}")),
         // An address that is no longer, or not yet, one of this machine.
         (Call::Bind, ErrorKind::AddrNotAvailable) | (_, ErrorKind::NetworkUnreachable) => {
             let hint = match at {

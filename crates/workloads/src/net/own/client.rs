@@ -6,11 +6,12 @@ use super::proof::{
 };
 use super::{Answer, Challenge, Hello, Machine, Request, SessionKey, Token};
 use crate::connect::{NotConnected, connect};
-use crate::net::deadline::{Timed, leave};
+use crate::net::deadline::{Timed, is_readable_within, leave};
 use crate::net::iperf3::State;
 use crate::net::iperf3::control::{LEAVES_WITHIN, Trouble};
 use crate::net::iperf3::wire_error::{Part, WireError, fill};
 use crate::net::peer::Peer;
+use crate::net::talk::WHY_WITHIN;
 use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -132,6 +133,13 @@ impl Session {
         } else {
             Err(Trouble::Stranger)
         }
+    }
+
+    /// Why a further connection was not taken: in the server's words, where it has some.
+    pub(crate) fn instead(&self, why: Trouble) -> Trouble {
+        let says = is_readable_within(&self.stream, WHY_WITHIN).unwrap_or(false);
+        let said = says.then(|| self.answer(Until::after(WHY_WITHIN)));
+        said.and_then(Result::err).unwrap_or(why)
     }
 
     /// Goes, and waits until the server has seen that.

@@ -26,6 +26,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::monotonic;
+use sys::limits::with_hint;
 use sys::loops::failure::Failure;
 use sys::until::Until;
 
@@ -165,15 +166,17 @@ fn load(
         return Ok(None);
     }
     let streams = (0..count).map(|_| session.connect(until));
-    let streams: Vec<TcpStream> = streams.collect::<Result<_, _>>()?;
+    let streams: Result<Vec<TcpStream>, _> = streams.collect();
+    let streams = streams.map_err(|why| session.instead(why))?;
     let flows = Flows::start(streams, sends, BLOCK_BYTES, seed, enough.cloned());
-    let flows = flows.map_err(|error| Trouble::Failed(error.to_string()))?;
+    let flows = flows.map_err(|error| Trouble::Here(error.to_string()))?;
     Ok(Some(flows))
 }
 
 /// A socket that hears nobody but the server, which knows it too.
 fn meet(session: &mut Session) -> Result<UdpSocket, Trouble> {
-    let failed = |error: io::Error| Trouble::Failed(format!("open a socket of UDP: {error}"));
+    let failed =
+        |error: io::Error| Trouble::Here(format!("open a socket of UDP: {}", with_hint(&error)));
     let socket = datagrams_beside(session.stream(), session.at()).map_err(failed)?;
     socket
         .set_read_timeout(Some(HELLO_WITHIN))

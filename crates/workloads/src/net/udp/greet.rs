@@ -1,7 +1,7 @@
 //! The sockets of a test's streams: each says a word to the server until it is answered.
 
 use crate::net::exchange::is_nothing_yet;
-use crate::net::iperf3::control::Control;
+use crate::net::iperf3::control::{Control, Trouble};
 use crate::net::iperf3::datagram::HELLO;
 use crate::net::iperf3::datagrams::make_room;
 use crate::net::peer::{Peer, SAYS_WITHIN};
@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::time::Duration;
-use sys::limits::told;
+use sys::limits::with_hint;
 use sys::until::Until;
 
 /// A word without an answer is said again: by itself, iperf3 loses the test with it.
@@ -26,10 +26,26 @@ pub(super) fn sockets(talk: &Talk, flows: u32) -> Result<Vec<UdpSocket>, WorkErr
 }
 
 fn socket(talk: &Talk) -> Result<UdpSocket, WorkError> {
-    open(talk.control()?, talk.peer(), |socket| {
+    let peer = talk.peer();
+    let opened = open(talk.control()?, peer, |socket| {
         make_room(socket)?;
         whole(socket)
+    });
+    opened.map_err(|why| match why {
+        NotHeard::Ended(why) => why.told(peer, DOING),
+        NotHeard::Failed(why) => why,
     })
+}
+
+/// What failed, in words.
+const DOING: &str = "begin a test with";
+
+/// Why a socket is not heard at the other end.
+pub(in crate::net) enum NotHeard {
+    /// The server ended the test.
+    Ended(Trouble),
+    /// Anything else.
+    Failed(WorkError),
 }
 
 /// What this socket sends goes whole, or not at all.
@@ -43,13 +59,25 @@ pub(in crate::net) fn open(
     control: &Control,
     peer: &Peer,
     set: impl FnOnce(&UdpSocket) -> io::Result<()>,
-) -> Result<UdpSocket, WorkError> {
-    let failed = |error| WorkError::failed("make a socket for", peer, told(&error));
+) -> Result<UdpSocket, NotHeard> {
+    let failed = |error| {
+        let why = WorkError::failed("make a socket for", peer, with_hint(&error));
+        NotHeard::Failed(why)
+    };
     let socket = control.socket().map_err(failed)?;
     set(&socket).map_err(failed)?;
     match greet(&socket, control, Until::after(SAYS_WITHIN)) {
         Ok(()) => Ok(socket),
-        Err(error) => Err(not_greeted(&error, &socket, control, peer)),
+        Err(_) if !control.goes_on() => {
+            let until = Until::after(SAYS_WITHIN);
+            let begun = control.begin(until);
+            let why = begun.err().unwrap_or_else(|| control.said(until));
+            Err(NotHeard::Ended(why))
+        }
+        Err(error) => {
+            let why = not_greeted(&error, &socket, control, peer);
+            Err(NotHeard::Failed(why))
+        }
     }
 }
 
@@ -79,10 +107,6 @@ fn greet(socket: &UdpSocket, control: &Control, until: Until) -> io::Result<()> 
 
 /// UDP is blocked, as far as that is known by whom.
 fn not_greeted(error: &io::Error, socket: &UdpSocket, control: &Control, peer: &Peer) -> WorkError {
-    const DOING: &str = "begin a test with";
-    if !control.goes_on() {
-        return control.said(Until::after(SAYS_WITHIN)).told(peer, DOING);
-    }
     let port = peer.port();
     let seconds = SAYS_WITHIN.as_secs();
     let said = match error.kind() {

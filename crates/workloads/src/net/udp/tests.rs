@@ -5,7 +5,7 @@ use super::spec::{DOUBLED, JITTER, LOST, PACKETS, RATE, REORDERED, SENT};
 use super::{UDP, UDP_MAX};
 use crate::net::figures::{CPU, PEER_CPU};
 use crate::net::iperf3::datagram::{Datagram, REPLY, Width};
-use crate::net::iperf3::{Results, State};
+use crate::net::iperf3::{Results, ServerError, State};
 use crate::net::peer::Peer;
 use crate::net::tcp::fake::{Talk, beside, place_of, round_of};
 use crate::os::testing::params;
@@ -328,6 +328,25 @@ fn udp_that_is_blocked_while_tcp_passes_is_told_with_port_and_direction() {
         talk.until_it_goes();
     };
     let refused = move |listener: &TcpListener| agreed(listener).until_it_goes();
+    let ended = move |listener: &TcpListener, more: &[State], why: Option<ServerError>| {
+        let mut talk = agreed(listener);
+        talk.states(more);
+        if let Some(why) = why {
+            why.write(&mut talk.control).unwrap();
+        }
+        talk.until_it_goes();
+    };
+    let lacks = |listener: &TcpListener| {
+        let why = ServerError {
+            number: 200,
+            errno: 24,
+        };
+        ended(listener, &[State::ServerError], Some(why));
+    };
+    let interrupted = |listener: &TcpListener| {
+        let all = [State::TestStart, State::TestRunning, State::ServerTerminate];
+        ended(listener, &all, None);
+    };
     let blocked = "begin a test with `127.0.0.1:";
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -342,6 +361,14 @@ fn udp_that_is_blocked_while_tcp_passes_is_told_with_port_and_direction() {
             ];
             fails("down", no_answer, &says)
         });
+        scope.spawn(|| {
+            fails(
+                "up",
+                lacks,
+                &[blocked, "Too many open files", "or fewer flows"],
+            )
+        });
+        scope.spawn(|| fails("down", interrupted, &[blocked, "interrupted"]));
         scope.spawn(|| fails("up", refused, &[blocked, "UDP is blocked", "is refused"]));
     });
 }

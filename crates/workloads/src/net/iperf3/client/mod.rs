@@ -21,7 +21,8 @@ use crate::connect::{NotConnected, connect_where};
 use crate::net::peer::{Peer, SAYS_WITHIN};
 use crate::net::tcp::enough::Enough;
 use crate::net::tcp::flows::{Flows, How, Rate};
-use crate::net::udp::{self, greet};
+use crate::net::udp;
+use crate::net::udp::greet::{self, NotHeard};
 use carrier::Carrier;
 use course::Course;
 use model::flows::{Begun, Ended, Flow, Greeted, Interval};
@@ -193,7 +194,10 @@ fn streams(order: &Order, control: &Control) -> Result<(Streams, Begun), Stopped
                 set(socket.as_fd())?;
                 if whole { greet::whole(socket) } else { Ok(()) }
             });
-            let socket = opened.map_err(|why| Stopped::told(&why.to_string()))?;
+            let socket = opened.map_err(|why| match why {
+                NotHeard::Ended(why) => Stopped::of(&why, order, None),
+                NotHeard::Failed(why) => Stopped::told(&why.to_string()),
+            })?;
             let addresses = (socket.local_addr(), socket.peer_addr());
             sockets.push(socket);
             addresses

@@ -83,19 +83,32 @@ impl UdpDoor {
 
     /// Waits for as many first words as there are streams.
     pub(super) fn streams(
-        mut self,
+        self,
         line: &mut Line<'_>,
         order: &Order,
     ) -> Result<Vec<UdpSocket>, Ending> {
+        let made = |stream: io::Result<UdpSocket>| {
+            stream.map_err(|error| Ending::system("make a socket", error))
+        };
         let until = Until::after(CONNECT);
         let mut found: Vec<UdpSocket> = Vec::new();
-        while found.len() < order.directions.len() {
+        let mut socket = self.socket;
+        loop {
             let mut word = [0; 64];
-            match self.socket.recv_from(&mut word) {
+            match socket.recv_from(&mut word) {
                 // Strangers are not answered.
                 Ok((length, from)) if length == HELLO.len() && plain(from).ip() == self.peer => {
-                    let stream = self.connected(from);
-                    found.push(stream.map_err(|error| Ending::system("make a socket", error))?);
+                    socket
+                        .connect(from)
+                        .map_err(|error| Ending::system("connect a socket", error))?;
+                    if found.len() + 1 == order.directions.len() {
+                        found.push(made(answered(socket))?);
+                        return Ok(found);
+                    }
+                    // Answered when there is a socket for the next one.
+                    let next = made(listening(self.at))?;
+                    let stream = std::mem::replace(&mut socket, next);
+                    found.push(made(answered(stream))?);
                 }
                 Ok(_) => still_there(line, until)?,
                 // A client that has closed its socket says no more.
@@ -110,21 +123,17 @@ impl UdpDoor {
                 Err(error) => return Err(Ending::system("wait for a stream", error)),
             }
         }
-        Ok(found)
     }
+}
 
-    /// The stream of this address, answered when there is a socket for the next one.
-    fn connected(&mut self, from: SocketAddr) -> io::Result<UdpSocket> {
-        self.socket.connect(from)?;
-        let next = listening(self.at)?;
-        let stream = std::mem::replace(&mut self.socket, next);
-        // What anybody else sent before it was connected; the client waits.
-        stream.set_nonblocking(true)?;
-        let mut rest = (0..STRAY_MAX).take_while(|_| stream.recv(&mut [0; 64]).is_ok());
-        while rest.next().is_some() {}
-        stream.send(&REPLY)?;
-        Ok(stream)
-    }
+/// A stream that is connected, and answered.
+fn answered(stream: UdpSocket) -> io::Result<UdpSocket> {
+    // What anybody else sent before it was connected; the client waits.
+    stream.set_nonblocking(true)?;
+    let mut rest = (0..STRAY_MAX).take_while(|_| stream.recv(&mut [0; 64]).is_ok());
+    while rest.next().is_some() {}
+    stream.send(&REPLY)?;
+    Ok(stream)
 }
 
 /// A client that did not get its answer says its word again.
