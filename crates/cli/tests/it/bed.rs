@@ -131,6 +131,12 @@ impl Bed {
         self.command_behind(before, args).output().unwrap().into()
     }
 
+    /// The binary with this limit of open files, soft and hard.
+    pub(crate) fn with_open_files(&self, limit: u32, args: &[&str]) -> Command {
+        let limit = format!("--nofile={limit}:{limit}");
+        self.command_behind(&["prlimit", &limit], args)
+    }
+
     /// The binary behind another program.
     pub(crate) fn command_behind(&self, before: &[&str], args: &[&str]) -> Command {
         let plain = self.command(args);

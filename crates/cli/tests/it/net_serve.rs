@@ -3,6 +3,7 @@
 //! Where no iperf3 is installed each test says that it was skipped, by its name.
 
 use crate::bed::{Bed, Done, eventually, program, signal};
+use crate::net_iperf3::is_installed;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command};
@@ -144,16 +145,6 @@ impl Drop for Server {
     }
 }
 
-/// Whether there is a client; says so where there is none.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-pub(crate) fn has_iperf3(test: &str) -> bool {
-    let there = program("iperf3").arg("--version").output().is_ok();
-    if !there {
-        eprintln!("skipped: {test}: no iperf3");
-    }
-    there
-}
-
 fn number(found: &Value, path: &str) -> f64 {
     match found.pointer(path).and_then(Value::as_f64) {
         Some(number) => number,
@@ -174,7 +165,7 @@ fn fits(found: &Value, way: &str) {
 
 #[test]
 fn tcp_goes_every_way_with_any_number_of_streams() {
-    if !has_iperf3("tcp_goes_every_way_with_any_number_of_streams") {
+    if !is_installed("tcp_goes_every_way_with_any_number_of_streams") {
         return;
     }
     let bed = Bed::new();
@@ -223,7 +214,7 @@ fn tcp_goes_every_way_with_any_number_of_streams() {
 
 #[test]
 fn a_rate_that_was_asked_for_is_kept_by_the_server_too() {
-    if !has_iperf3("a_rate_that_was_asked_for_is_kept_by_the_server_too") {
+    if !is_installed("a_rate_that_was_asked_for_is_kept_by_the_server_too") {
         return;
     }
     let bed = Bed::new();
@@ -243,7 +234,7 @@ fn a_rate_that_was_asked_for_is_kept_by_the_server_too() {
 
 #[test]
 fn udp_is_counted_by_whoever_receives_and_loopback_loses_little() {
-    if !has_iperf3("udp_is_counted_by_whoever_receives_and_loopback_loses_little") {
+    if !is_installed("udp_is_counted_by_whoever_receives_and_loopback_loses_little") {
         return;
     }
     let bed = Bed::new();
@@ -305,7 +296,7 @@ fn udp_is_counted_by_whoever_receives_and_loopback_loses_little() {
 
 #[test]
 fn the_server_s_own_words_come_with_the_results() {
-    if !has_iperf3("the_server_s_own_words_come_with_the_results") {
+    if !is_installed("the_server_s_own_words_come_with_the_results") {
         return;
     }
     let bed = Bed::new();
@@ -323,7 +314,7 @@ fn the_server_s_own_words_come_with_the_results() {
 
 #[test]
 fn a_second_client_is_told_at_once_and_the_first_goes_on() {
-    if !has_iperf3("a_second_client_is_told_at_once_and_the_first_goes_on") {
+    if !is_installed("a_second_client_is_told_at_once_and_the_first_goes_on") {
         return;
     }
     let bed = Bed::new();
@@ -346,7 +337,7 @@ fn a_second_client_is_told_at_once_and_the_first_goes_on() {
 
 #[test]
 fn more_than_is_allowed_is_refused_in_iperf3_s_own_words() {
-    if !has_iperf3("more_than_is_allowed_is_refused_in_iperf3_s_own_words") {
+    if !is_installed("more_than_is_allowed_is_refused_in_iperf3_s_own_words") {
         return;
     }
     let bed = Bed::new();

@@ -1,7 +1,8 @@
 //! What strangers, accidents and owners do to `kurabe net serve`.
 
 use crate::bed::{Bed, Done, eventually, program, signal};
-use crate::net_serve::{Server, WIDE, has_iperf3};
+use crate::net_iperf3::is_installed;
+use crate::net_serve::{Server, WIDE};
 use crate::servers::is_root;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -41,7 +42,7 @@ fn serves(server: &Server) {
 #[test]
 fn ten_thousand_malformed_connections_cost_no_memory_and_the_next_client_is_served() {
     let test = "ten_thousand_malformed_connections_cost_no_memory_and_the_next_client_is_served";
-    if !has_iperf3(test) {
+    if !is_installed(test) {
         return;
     }
     let bed = Bed::new();
@@ -105,7 +106,7 @@ fn ten_thousand_malformed_connections_cost_no_memory_and_the_next_client_is_serv
 #[test]
 fn half_a_cookie_and_a_frame_that_never_ends_hold_up_nobody_for_long() {
     let test = "half_a_cookie_and_a_frame_that_never_ends_hold_up_nobody_for_long";
-    if !has_iperf3(test) {
+    if !is_installed(test) {
         return;
     }
     let bed = Bed::new();
@@ -137,7 +138,7 @@ fn half_a_cookie_and_a_frame_that_never_ends_hold_up_nobody_for_long() {
 
 #[test]
 fn a_client_that_is_killed_leaves_the_server_to_the_next() {
-    if !has_iperf3("a_client_that_is_killed_leaves_the_server_to_the_next") {
+    if !is_installed("a_client_that_is_killed_leaves_the_server_to_the_next") {
         return;
     }
     let bed = Bed::new();
@@ -164,7 +165,7 @@ fn a_client_that_is_killed_leaves_the_server_to_the_next() {
 
 #[test]
 fn a_server_that_is_interrupted_ends_and_says_so_to_its_client() {
-    if !has_iperf3("a_server_that_is_interrupted_ends_and_says_so_to_its_client") {
+    if !is_installed("a_server_that_is_interrupted_ends_and_says_so_to_its_client") {
         return;
     }
     let bed = Bed::new();
@@ -206,7 +207,7 @@ fn it_ends_by_itself_and_refuses_what_would_be_longer() {
         "only this machine reaches that address",
         "the time of `--for` is over",
     ]);
-    if !has_iperf3("it_ends_by_itself_and_refuses_what_would_be_longer") {
+    if !is_installed("it_ends_by_itself_and_refuses_what_would_be_longer") {
         return;
     }
     let server = Server::start(&bed, &["--for", "20s"]);
@@ -308,7 +309,7 @@ fn it_serves_as_nobody_and_needs_no_root() {
         .unwrap();
     let server = Server::of(spawned);
     assert_eq!(server.status("Uid:"), [12345; 4]);
-    if has_iperf3("it_serves_as_nobody_and_needs_no_root") {
+    if is_installed("it_serves_as_nobody_and_needs_no_root") {
         serves(&server);
     }
     let said = server.stop();
@@ -318,7 +319,7 @@ fn it_serves_as_nobody_and_needs_no_root() {
 #[test]
 fn ipv6_is_served_as_ipv4_is() {
     let test = "ipv6_is_served_as_ipv4_is";
-    if !has_iperf3(test) || std::net::TcpListener::bind("[::1]:0").is_err() {
+    if !is_installed(test) || std::net::TcpListener::bind("[::1]:0").is_err() {
         return;
     }
     let bed = Bed::new();

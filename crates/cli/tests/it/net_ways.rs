@@ -8,12 +8,6 @@ use crate::password::readable;
 use crate::servers::{said, says};
 use std::process::{Command, Stdio};
 
-/// The binary with so many descriptors at most.
-fn with_files(bed: &Bed, most: u32, args: &[&str]) -> Command {
-    let limit = format!("ulimit -n {most}; exec \"$@\"");
-    bed.command_behind(&["sh", "-c", &limit, "sh"], args)
-}
-
 fn done(mut client: Command, server: &Server) -> Done {
     let client = client.env("KURABE_TOKEN", server.token());
     client.output().unwrap().into()
@@ -29,7 +23,7 @@ fn plan<'a>(test: &'a str, copies: &'a str, peer: &'a str) -> Vec<&'a str> {
 #[test]
 fn more_flows_than_descriptors_are_told_by_the_end_that_lacks_them() {
     let bed = Bed::new();
-    let mut serve = with_files(&bed, 32, &["net", "serve", "--port", "0"]);
+    let mut serve = bed.with_open_files(32, &["net", "serve", "--port", "0"]);
     let serve = serve.stdout(Stdio::piped()).stderr(Stdio::piped());
     let few = Server::of(serve.spawn().unwrap());
     let enough = Server::closed(&bed, &[]);
@@ -45,7 +39,7 @@ fn more_flows_than_descriptors_are_told_by_the_end_that_lacks_them() {
                 "(`ulimit -n`) there, or fewer flows",
             ],
         );
-        let here = done(with_files(&bed, 64, &plan(test, "100", &wide)), &enough).code(4);
+        let here = done(bed.with_open_files(64, &plan(test, "100", &wide)), &enough).code(4);
         says(
             &here,
             &["Too many open files", "more open files (`ulimit -n`)"],
@@ -168,12 +162,7 @@ mod root {
             let passes = failed.len().to_string();
             let args = ["run", "net.tcp", "--passes", &passes, "--peer", "10.77.0.2"];
             let time = ["--set", "net.tcp.time=8s"];
-            let done = between(&bed, &meanwhile, &[&args[..], &time].concat()).code(0);
-            let told = match failed {
-                [false] => "waited for answers until its time-out",
-                _ => "1 round failed: net.tcp@1 1 of 2",
-            };
-            says(&done, &[told]);
+            between(&bed, &meanwhile, &[&args[..], &time].concat()).code(0);
             let run = kept(&bed);
             let found: Vec<bool> = run
                 .rounds
@@ -181,6 +170,16 @@ mod root {
                 .map(|one| one.failure().is_some())
                 .collect();
             assert_eq!(found, failed, "{seconds} s");
+            if failed == [false] {
+                let (_, _, measured) = all_measured(&run).next().unwrap();
+                let most = measured.windows.iter().copied().fold(0.0, f64::max);
+                let is_still = |window: &f64| *window < most / 100.0;
+                assert!(
+                    measured.windows.iter().any(is_still),
+                    "{:?}",
+                    measured.windows
+                );
+            }
         }
     }
 

@@ -173,31 +173,27 @@ mod root {
 use super::*;
 use crate::bed;
 
-/// Runs the binary with this limit of open files, soft and hard.
-fn with_open_files(bed: &Bed, limit: u32, args: &[&str]) -> Done {
-    let limit = format!("--nofile={limit}:{limit}");
-    bed.behind(&["prlimit", &limit], args)
-}
-
 #[test]
 fn too_few_open_files_are_an_error_and_nothing_stays() {
     let bed = Bed::new();
+    let with_open_files =
+        |limit, args: &[&str]| Done::from(bed.with_open_files(limit, args).output().unwrap());
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let directory = format!("--directory={}", dir.path().display());
     let job = ["fio", "--name=t", "--rw=read", "--size=1m", &directory];
     let many = [&job[..], &["--nrfiles=64"]].concat();
     // Before the run, which is refused.
-    let done = with_open_files(&bed, 40, &many).code(2);
+    let done = with_open_files(40, &many).code(2);
     done.err_has(&["create `", "Too many open files"]);
     assert_eq!(names(dir.path(), ""), [""; 0]);
     // As many processes as files: the round fails.
     let jobs = [&job[..], &["--numjobs=40", "--unlink=1"]].concat();
-    let done = with_open_files(&bed, 60, &jobs).code(4);
+    let done = with_open_files(60, &jobs).code(4);
     done.err_has(&["start worker for `", "Too many open files"]);
     assert_eq!(names(dir.path(), ""), [""; 0]);
     assert_eq!(bed::processes_in(dir.path()), [""; 0]);
     // And where there are enough it works.
-    with_open_files(&bed, 200, &[&many[..], &["--unlink=1"]].concat()).code(0);
+    with_open_files(200, &[&many[..], &["--unlink=1"]].concat()).code(0);
     assert_eq!(names(dir.path(), ""), [""; 0]);
 }
 

@@ -25,6 +25,9 @@ use sys::loops::team::{Member, Team};
 /// How often the caller looks, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000;
 
+/// How much earlier whoever asks for batches can have begun to count the time, in nanoseconds.
+const LAST_NS: u64 = 50_000_000;
+
 /// A round at work.
 pub(super) struct Round {
     sets: Vec<Arc<Set>>,
@@ -94,6 +97,12 @@ impl Round {
         tasks.flat_map(|doing| doing.tallies.iter().map(AsRef::as_ref))
     }
 
+    /// Whether the time ends so soon that this is the last batch. Whoever asks for batches began to count the time
+    /// earlier, and would end the round before its last interval is whole.
+    fn is_last(&self, now: u64) -> bool {
+        self.warm_until.is_none() && now.saturating_add(LAST_NS) >= self.over_at
+    }
+
     /// Whether the time is over, the work is, or somebody ended it.
     fn looks_over(&self, now: u64) -> bool {
         let is_time = self.warm_until.is_none() && now >= self.over_at;
@@ -133,14 +142,16 @@ impl Body for Round {
             let all = self.team.done();
             let done = all - self.seen;
             let is_warm = self.warm_until.is_some_and(|until| now >= until);
-            if self.is_over || is_warm {
+            if self.is_over || is_warm || (done >= ops && !self.is_last(now)) {
                 self.seen = all;
-                // Less than was asked for: there is nothing more to come of this part.
-                return Ok(done.min(ops.saturating_sub(1)));
-            }
-            if done >= ops {
-                self.seen = all;
-                return Ok(done);
+                // Less than was asked for ends a part. What a warm-up counts is forgotten; threads that have been
+                // stopped soon do nothing more.
+                let counted = if is_warm {
+                    done.min(ops.saturating_sub(1))
+                } else {
+                    done
+                };
+                return Ok(counted);
             }
         }
     }

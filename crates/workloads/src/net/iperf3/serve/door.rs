@@ -71,6 +71,12 @@ impl Door {
         self.listener.local_addr()
     }
 
+    /// Whether it is sure that nobody waits to be let in.
+    fn nobody_is_there(&self) -> bool {
+        let is_somebody = is_readable_within(self.listener.as_fd(), Duration::ZERO);
+        is_somebody.is_ok_and(|is_somebody| !is_somebody)
+    }
+
     /// Serves whoever comes, one at a time, for so long, or until `stop` says so, which is asked every tenth of a
     /// second; a test that is on then is ended with a word to its client. `write` takes a line for everybody who came:
     /// where it fails, the server ends with that error.
@@ -202,13 +208,11 @@ impl<'a> Hall<'a> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if is_their_own(&error) => {}
                 // A descriptor is taken before it is seen that nobody is there.
-                Err(_) if !is_readable_within(door.listener.as_fd(), Duration::ZERO)? => {
-                    return Ok(());
-                }
+                Err(_) if door.nobody_is_there() => return Ok(()),
                 // No descriptor, or no memory, is left.
                 Err(error) => {
                     self.serving.journal.refusal(&format!("accept: {error}"));
-                    self.make_room(&error);
+                    self.give_way(&error);
                     sys::clock::sleep(1_000_000);
                     return Ok(());
                 }
@@ -219,7 +223,7 @@ impl<'a> Hall<'a> {
 
     /// The oldest who has had time to speak gives its place. Where nobody waits, a test has all there are, and gets no
     /// more.
-    fn make_room(&mut self, error: &io::Error) {
+    fn give_way(&mut self, error: &io::Error) {
         let Some(oldest) = self.waiting.front() else {
             if is_out_of_files(error) {
                 self.desk.fails(error);
