@@ -20,6 +20,7 @@ use model::record::{Binary, End, Run, RunMeta};
 use model::rng::Rng;
 use model::units::UnixNanos;
 use model::warning::Warning;
+use std::net::IpAddr;
 use std::path::Path;
 use workloads::db::engines::Engine;
 
@@ -242,6 +243,10 @@ fn refused(error: &PlanError) -> anyhow::Error {
         }
         PlanError::Unknown { name, .. } if of_server(name).is_some() => {
             (Exit::Usage, of_server(name))
+        }
+        PlanError::Unknown { name, .. } if name.parse::<IpAddr>().is_ok() => {
+            let hint = format!("an address stands behind `--peer`: `kurabe run net --peer {name}`");
+            (Exit::Usage, Some(hint))
         }
         PlanError::Unknown { nearest, .. } | PlanError::SetReachesNothing { nearest, .. } => {
             let list = "`kurabe list tests` and `kurabe list profiles` show what there is";

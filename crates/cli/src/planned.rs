@@ -77,6 +77,7 @@ pub(crate) fn expected(sides: &[Run]) -> Nanos {
 /// What all of it writes to storage. Where something stands in for the test file, that is named beside it.
 fn written(runs: &[Run]) -> Written {
     let mut written = Written::default();
+    let mut ways = 0;
     for run in runs {
         for case in &run.plan.cases {
             let Some(workload) = workloads::find(&case.workload) else {
@@ -108,13 +109,15 @@ fn written(runs: &[Run]) -> Written {
             let is_flow = |metric: &MetricDef| metric.unit.is_bytes_per_second();
             let flows = workload.metrics(&case.params).into_iter().any(is_flow);
             if flows && works_on(NamedKind::is_peer) {
-                match workload.bits_per_s(&case.params, case.id.copies) {
-                    Some(bits) => {
-                        let bytes = approx(bits) / 8.0 * span.as_secs_f64();
-                        let all = written.at_rates.0.saturating_add(round_to_u64(bytes));
-                        written.at_rates = Bytes(all);
-                    }
-                    None => written.to_peers = written.to_peers.plus(span),
+                if let Some(bits) = workload.bits_per_s(&case.params, case.id.copies) {
+                    let bytes = approx(bits) / 8.0 * span.as_secs_f64();
+                    let all = written.at_rates.0.saturating_add(round_to_u64(bytes));
+                    written.at_rates = Bytes(all);
+                } else {
+                    let own = u64::from(workload.ways(&case.params));
+                    ways = ways.max(own);
+                    let all = Nanos(span.0.saturating_mul(own));
+                    written.to_peers = written.to_peers.plus(all);
                 }
             }
         }
@@ -122,6 +125,10 @@ fn written(runs: &[Run]) -> Written {
         let made = made.filter(|ground| ground.kind == GroundKind::File);
         written.files.0 += made.filter_map(|ground| Some(ground.bytes?.0)).sum::<u64>();
     }
+    // Nothing goes on for longer than all of it does.
+    let all = expected(runs);
+    written.throughout = written.throughout.min(all);
+    written.to_peers = written.to_peers.min(Nanos(all.0.saturating_mul(ways)));
     written
 }
 
@@ -135,7 +142,7 @@ pub(crate) fn say_what_moves(runs: &[Run]) {
 
 /// Refuses a plan that could move more than the user allows.
 pub(crate) fn refuse_over(runs: &[Run]) -> anyhow::Result<()> {
-    let hint = "a larger `--max-bytes`, fewer `--passes`, or a shorter `time` of the tests";
+    let hint = "a larger `--max-bytes`, a smaller `--budget`, fewer `--passes`, or a shorter `time` of the tests";
     over(runs).map_or(Ok(()), |why| Err(failure(Exit::Usage, why, Some(hint))))
 }
 
@@ -157,7 +164,7 @@ fn over(runs: &[Run]) -> Option<String> {
     let gigabytes = |bytes: u64| approx(bytes) / 1e9;
     let of_link = link.filter(|_| at_link > 0).map(|bits| {
         format!(
-            ", {:.2} GB of them in {} at the {:.1} Gbit/s of the link",
+            ", {:.2} GB of them in {} (each direction counts) at the {:.1} Gbit/s of the link",
             gigabytes(at_link),
             in_seconds(written.to_peers),
             approx(bits) / 1e9

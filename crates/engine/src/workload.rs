@@ -165,6 +165,11 @@ pub trait Workload: Sync {
         None
     }
 
+    /// In how many directions it fills the way to a peer at a time, where nobody knows that rate before.
+    fn ways(&self, _params: &Params) -> u32 {
+        1
+    }
+
     /// What it takes from another test of the run, which is measured beside it with as many copies, whether it was
     /// asked for or not: [`Place::known`].
     fn needs(&self, _params: &Params) -> Option<Need> {

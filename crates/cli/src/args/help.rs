@@ -70,8 +70,8 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
         "net",
         [
             (
-                "kurabe net serve --iperf3-open",
-                "for `iperf3 -c 127.0.0.1` on this machine",
+                "kurabe net serve --bind 0.0.0.0",
+                "for `kurabe run net --peer HOST` elsewhere, with the token that it prints",
             ),
             (
                 "kurabe net serve --iperf3-open --bind 0.0.0.0 --for 10m",

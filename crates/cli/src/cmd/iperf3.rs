@@ -7,13 +7,14 @@
 mod help;
 
 use crate::args::Iperf3Args;
-use crate::exit::Exit;
+use crate::exit::{Exit, failure, is_broken_pipe};
 use crate::output;
 use anyhow::Context as _;
 use dialects::iperf3::arguments::{self, Direction, Family, Options, Refused, Request, Until};
 use dialects::iperf3::output::json::Document;
 use dialects::iperf3::output::{Host, text};
 use model::flows::{Begun, Ended, Greeted, Interval};
+use model::num::approx;
 use model::units::Bytes;
 use std::time::Duration;
 use sys::tree::Tree;
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Iperf3Args) -> anyhow::Result<Exit> {
             ended: None,
             error: None,
         },
+        is_first: true,
         unheard: None,
     };
     watch.print(text::opening);
@@ -161,6 +163,8 @@ fn host() -> Host {
 /// Prints lines as they come, or keeps everything for the document.
 struct Watch<'a> {
     document: Document<'a>,
+    /// No interval has ended yet.
+    is_first: bool,
     /// Nobody reads our lines any more.
     unheard: Option<anyhow::Error>,
 }
@@ -188,6 +192,13 @@ impl Watch<'_> {
                 self.print(|options, _| {
                     text::summary(options, &ended) + &text::closing(options, &ended)
                 });
+                if let Some(held) = ended.held_to {
+                    output::say(&format!(
+                        "note: the server holds this to {:.2} Mbit/s (`--max-rate` there): that decided the rate, and not \
+                         the network",
+                        approx(held) / 1e6
+                    ));
+                }
                 self.document.ended = Some(ended);
                 Exit::Ok
             }
@@ -197,9 +208,14 @@ impl Watch<'_> {
             }
         };
         if self.document.options.json {
-            output::print(&self.document.text())?;
+            self.unheard = output::print(&self.document.text()).err();
         }
-        self.unheard.map_or(Ok(exit), Err)
+        match self.unheard {
+            None => Ok(exit),
+            // Whoever has read enough has gone.
+            Some(why) if is_broken_pipe(&why) => Err(why),
+            Some(why) => Err(failure(Exit::AsIperf3, format!("{why:#}"), None)),
+        }
     }
 
     /// What was counted until then, and why there is no more.
@@ -244,9 +260,12 @@ impl Onlooker for Watch<'_> {
     }
 
     fn interval(&mut self, interval: &Interval) {
-        let is_first = self.document.intervals.is_empty();
+        let is_first = std::mem::take(&mut self.is_first);
         self.print(|options, _| text::interval(options, interval, is_first));
-        self.document.intervals.push(interval.clone());
+        // Lines need none of those before them, and a test may have a million.
+        if self.document.options.json {
+            self.document.intervals.push(interval.clone());
+        }
     }
 
     fn stops(&self) -> bool {

@@ -101,7 +101,7 @@ fn open(at: SocketAddr) -> anyhow::Result<Door> {
     Door::open(at).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::AddrInUse => Some(
-                "another server has this port: end it, or take another one with `--port`, which clients name with `-p`",
+                "another server has this port: end it, or take another one with `--port`, which clients name as `--peer HOST:PORT` (iperf3: `-p PORT`)",
             ),
             ErrorKind::AddrNotAvailable => {
                 Some("`ip address` lists the addresses of this machine; `0.0.0.0` and `::` are all of them")

@@ -54,7 +54,7 @@ fn a_measured_program_inherits_what_the_user_had_and_only_the_worker_dies_first(
         #[expect(clippy::disallowed_methods, reason = "the binary behind a shell")]
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", script, "sh"]).arg(program);
-        shell.args(["run", "os.spawn", "--passes", "9", "--quiet"]);
+        shell.args(["run", "os.spawn", "--passes", "99", "--quiet"]);
         shell
             .current_dir(bed.path())
             .env("KURABE_STORE", bed.store());

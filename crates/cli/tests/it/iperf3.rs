@@ -225,6 +225,12 @@ fn figures_of_datagrams_fit_what_was_asked_for_and_can_be_imported() {
     assert!((of("/end/sum_sent/bytes") - 1000.0 * packets).abs() < 0.5);
     let lost = packets - of("/end/sum_received/bytes") / 1000.0;
     assert!((0.0..=2.0).contains(&lost), "{lost}");
+    // All that the server has counted was sent.
+    let fast = ours(&bed, &server, "-J -u -l 1400 -b 200M -t 1 -P 2").code(0);
+    let fast: Value = serde_json::from_str(&fast.out).unwrap();
+    let packets = |way: &str| fast["end"][way]["packets"].as_u64().unwrap();
+    let (sent, received) = (packets("sum_sent"), packets("sum_received"));
+    assert!(0 < received && received <= sent, "{received} of {sent}");
     assert!(of("/end/sum/lost_percent") < 0.5 && of("/end/sum/jitter_ms") > 0.0);
     std::fs::write(bed.path().join("result.json"), &done.out).unwrap();
     bed.run(&["import", "result.json"]).code(0);
@@ -307,6 +313,8 @@ fn ctrl_c_ends_a_test_with_what_was_counted() {
         .spawn()
         .unwrap();
     eventually(20, || is_on(&server));
+    // And until data flows.
+    sys::clock::sleep(1_000_000_000);
     signal(&child, "-INT");
     let done = Done::from(child.wait_with_output().unwrap()).code(1);
     let all: Value = serde_json::from_str(&done.out).unwrap();
@@ -319,6 +327,39 @@ fn ctrl_c_ends_a_test_with_what_was_counted() {
     assert!(all["end"].get("sum_received").is_none());
     // It has heard of the end.
     ours(&bed, &server, "-n 8K").code(0);
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_server_that_says_nothing() {
+    let bed = Bed::new();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    let mut command = bed.command(&["iperf3", "-c", "127.0.0.1", "-p", &port]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _waits = silent.accept().unwrap();
+    signal(&child, "-INT");
+    let done = Done::from(child.wait_with_output().unwrap()).code(1);
+    done.err_has(&["iperf3: interrupt - the client has terminated"]);
+}
+
+#[test]
+fn lines_that_cannot_be_written_end_with_code_1() {
+    let Some(server) = Server::start("lines_that_cannot_be_written_end_with_code_1") else {
+        return;
+    };
+    let bed = Bed::new();
+    for args in ["-n 8K", "-J -n 8K"] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let line = line(&server, args);
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        let mut command = bed.command(&[&["iperf3"][..], &line[..]].concat());
+        let done = Done::from(command.stdout(full).output().unwrap()).code(1);
+        done.err_has(&["write to standard output"]);
+    }
 }
 
 #[test]

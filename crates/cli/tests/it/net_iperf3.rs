@@ -280,6 +280,11 @@ fn what_is_typed_wrongly_is_told_before_anybody_is_asked() {
         "no test of this run works on a file or device",
     );
     check(&["run", "net"], 3, "`--peer HOST` names");
+    check(
+        &["run", "net", "10.0.0.7"],
+        2,
+        "`kurabe run net --peer 10.0.0.7`",
+    );
     check(&["duel", "net.tcp", "--a", "peer=x"], 2, "`--b peer=HOST`");
     check(
         &["duel", "net.tcp", "--a", "peer=x:0", "--b", "peer=y"],

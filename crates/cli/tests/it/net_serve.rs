@@ -233,6 +233,36 @@ fn a_rate_that_was_asked_for_is_kept_by_the_server_too() {
 }
 
 #[test]
+fn our_own_clients_say_where_the_server_holds_the_rate() {
+    let bed = Bed::new();
+    let server = Server::start(&bed, &["--max-rate", "80M"]);
+    let peer = format!("127.0.0.1:{}", server.port);
+    let args = [
+        "run",
+        "net.tcp",
+        "net.tcp-down",
+        "--copies",
+        "1",
+        "--passes",
+        "1",
+    ];
+    bed.run(&[&args[..], &["--set", "net.*.time=1s", "--peer", &peer]].concat())
+        .code(0);
+    let run = crate::net_iperf3::kept(&bed);
+    for (test, _, measured) in crate::net_iperf3::all_measured(&run) {
+        let says = |note: &String| note.contains("without its token to 80.00 Mbit/s");
+        assert!(
+            measured.notes.iter().any(says),
+            "{test}: {:?}",
+            measured.notes
+        );
+    }
+    let port = server.port.to_string();
+    let done = bed.run(&["iperf3", "-c", "127.0.0.1", "-p", &port, "-t", "1", "-R"]);
+    done.code(0).err_has(&["holds this to 80.00 Mbit/s"]);
+}
+
+#[test]
 fn udp_is_counted_by_whoever_receives_and_loopback_loses_little() {
     if !is_installed("udp_is_counted_by_whoever_receives_and_loopback_loses_little") {
         return;

@@ -108,6 +108,31 @@ fn datagrams_beside_a_server_of_ours_fit_what_was_asked_for() {
 }
 
 #[test]
+fn a_rate_that_was_not_sent_is_said_and_one_that_sends_next_to_nothing_refused() {
+    let bed = Bed::new();
+    let server = net_serve::Server::start(&bed, &["--max-rate", "900T"]);
+    let peer = format!("127.0.0.1:{}", server.port);
+    let at = |rate: &str| {
+        let rate = format!("net.udp.rate={rate}");
+        let args = ["run", "net.udp", "--passes", "1", "--peer", &peer];
+        bed.run(&[&args[..], &SHORT, &["--set", &rate]].concat())
+    };
+    at("1T").code(0);
+    let (_, _, measured) = all_measured(&kept(&bed))
+        .next()
+        .map(|(a, b, c)| (a.to_owned(), b, c.clone()))
+        .unwrap();
+    let says = |note: &String| {
+        note.contains("of 1.00 Tbit/s that were asked for")
+            && note.contains("the sender was the limit")
+    };
+    assert!(measured.notes.iter().any(says), "{:?}", measured.notes);
+    at("11k")
+        .code(2)
+        .err_has(&["at least a datagram of `size` in a second"]);
+}
+
+#[test]
 fn trains_of_datagrams_are_said_to_be_no_packets_where_nothing_cuts_them() {
     let bed = Bed::new();
     let server = net_serve::Server::start(&bed, &net_serve::WIDE);

@@ -145,6 +145,29 @@ mod root {
     }
 
     #[test]
+    #[ignore = "root: makes a network namespace"]
+    fn datagrams_that_a_server_cannot_send_end_the_test_with_its_words() {
+        let bed = Bed::new();
+        // `$1` is the binary.
+        let script = "\
+            ip link set lo mtu 1500 up\n\
+            \"$1\" net serve --iperf3-open >served 2>&1 &\n\
+            trap \"kill $!\" EXIT\n\
+            n=0; until grep -q 'serving at' served; do n=$((n+1)); [ $n -lt 100 ]; sleep 0.1; done\n\
+            \"$@\"";
+        let args = "iperf3 -c 127.0.0.1 -u -R -l 9000 --dont-fragment -t 20";
+        let args: Vec<&str> = args.split_whitespace().collect();
+        let done = bed.behind(&["unshare", "-n", "bash", "-ec", script, "bash"], &args);
+        done.code(1)
+            .err_has(&["one of its streams failed", "Message too long"]);
+        let served = std::fs::read_to_string(bed.path().join("served")).unwrap();
+        assert!(
+            served.contains("ended early, send: Message too long"),
+            "{served}"
+        );
+    }
+
+    #[test]
     #[ignore = "root: makes network namespaces"]
     fn a_link_that_comes_up_again_is_gone_on_with() {
         if !is_installed("a_link_that_comes_up_again_is_gone_on_with") {

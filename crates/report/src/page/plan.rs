@@ -55,7 +55,7 @@ pub struct Written {
     pub files: Bytes,
     /// How long rounds write as much as the storage takes.
     pub throughout: Nanos,
-    /// How long data goes to peers or comes from them, as fast as it can.
+    /// How long data goes to peers or comes from them, as fast as it can: each direction counts.
     pub to_peers: Nanos,
     /// What goes over networks at rates that were asked for.
     pub at_rates: Bytes,
@@ -217,7 +217,7 @@ pub fn sent(writes: Written, most: Option<Bytes>) -> Option<String> {
             "is not bounded (`--max-bytes`) and "
         };
         format!(
-            "as much as it takes for {}, which {bound}may be paid for: {gigabytes:.1} GB at 1 Gbit/s",
+            "as much as it takes for {} (each direction counts), which {bound}may be paid for: {gigabytes:.1} GB at 1 Gbit/s",
             span(time)
         )
     });
@@ -320,7 +320,9 @@ mod tests {
         };
         assert_eq!(sent(0, 0), None);
         let told = sent(16, 0).unwrap();
-        assert!(told.starts_with("network: as much as it takes for 16 s, which is not bounded"));
+        assert!(told.starts_with(
+            "network: as much as it takes for 16 s (each direction counts), which is not bounded"
+        ));
         assert!(told.ends_with(": 2.0 GB at 1 Gbit/s"), "{told}");
         let known = "network: 0.19 GB at the rates that are asked for";
         assert_eq!(sent(0, 187_500_000).as_deref(), Some(known));

@@ -100,7 +100,8 @@ pub(crate) struct Asker {
     message: Vec<u8>,
     answer: Vec<u8>,
     done: u64,
-    missed: Missed,
+    /// Datagrams whose answers did not come in time.
+    lost: u64,
     /// Messages that asked for times and got none.
     stamps: u64,
 }
@@ -129,15 +130,6 @@ const STAMP_BYTES: usize = 16;
 /// So many without times, and the other side gives none.
 const UNANSWERED_MAX: u64 = 3;
 
-/// Answers that did not come in time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Missed {
-    /// All of them: the datagram counts as lost.
-    all: u64,
-    /// Those that came after all.
-    late: u64,
-}
-
 impl Asker {
     /// Asks over this link by messages of so many bytes, one at least, and waits for each answer no longer than this.
     pub(crate) fn new(link: Link, bytes: usize, patience: Duration) -> io::Result<Self> {
@@ -156,7 +148,7 @@ impl Asker {
             answer: vec![0; bytes],
             message,
             done: 0,
-            missed: Missed::default(),
+            lost: 0,
             stamps: 0,
         })
     }
@@ -183,7 +175,7 @@ impl Asker {
         let (message, answer) = (&self.message, &mut self.answer);
         match &self.link {
             Link::Tcp(stream) => over_tcp(stream, message, answer)?,
-            Link::Udp(socket) => over_udp(socket, message, answer, &mut self.missed)?,
+            Link::Udp(socket) => over_udp(socket, (message, self.done), answer, &mut self.lost)?,
         }
         self.done += 1;
         Ok(())
@@ -194,9 +186,12 @@ impl Asker {
         self.done
     }
 
-    /// Whether the other side may have answered so many: each message once, and those that were lost at most twice.
+    /// Whether the other side may have answered so many: each message once, or twice where it was lost or a network
+    /// doubled it.
     pub(crate) fn fits(&self, answered: u64) -> bool {
-        (self.done..=self.done + self.missed.all + self.stamps).contains(&answered)
+        let sent = self.done + self.lost + self.stamps;
+        let most = if self.loses() { 2 * sent } else { sent };
+        (self.done..=most).contains(&answered)
     }
 
     /// Whether messages can be lost.
@@ -206,7 +201,7 @@ impl Asker {
 
     /// Datagrams so far that were not answered in time.
     pub(crate) const fn lost(&self) -> u64 {
-        self.missed.all
+        self.lost
     }
 
     /// Messages that come back with the other side's times: so many at most, for so long at most. Nothing where it
@@ -286,38 +281,57 @@ fn over_tcp(mut stream: &TcpStream, message: &[u8], answer: &mut [u8]) -> io::Re
 #[inline]
 fn over_udp(
     socket: &UdpSocket,
-    message: &[u8],
+    (message, number): (&[u8], u64),
     answer: &mut [u8],
-    missed: &mut Missed,
+    lost: &mut u64,
 ) -> io::Result<()> {
     for _ in 0..TRIES {
         again(|| socket.send(message))?;
-        match answered(socket, message, answer, missed) {
-            Err(error) if is_time_out(&error) => missed.all += 1,
+        match answered(socket, (message, number), answer) {
+            Err(error) if is_time_out(&error) => *lost += 1,
             other => return other,
         }
     }
     Err(ErrorKind::TimedOut.into())
 }
 
-/// Waits for the answer. What is another one must be late, of which there can be no more than were missed.
+/// Waits for the answer to the message of this number; answers to earlier ones come late, or twice.
 #[inline]
 fn answered(
     socket: &UdpSocket,
-    message: &[u8],
+    (message, number): (&[u8], u64),
     answer: &mut [u8],
-    missed: &mut Missed,
 ) -> io::Result<()> {
+    let mut until = None;
     loop {
         let got = again(|| socket.recv(answer))?;
-        if answer.get(..got) == Some(message) {
+        let came = answer.get(..got).unwrap_or_default();
+        if came == message {
             return Ok(());
         }
-        missed.late += 1;
-        if missed.late > missed.all {
+        if !is_earlier(came, (message, number)) {
             return Err(ErrorKind::InvalidData.into());
         }
+        // They hold up nobody for longer than silence does.
+        let until = until.get_or_insert_with(|| Until::after(PATIENCE / TRIES));
+        if until.left().is_none() {
+            return Err(ErrorKind::TimedOut.into());
+        }
     }
+}
+
+/// Whether this is the answer to a message before that of this number, of which short messages have the last bytes.
+#[cold]
+fn is_earlier(came: &[u8], (message, number): (&[u8], u64)) -> bool {
+    let mut bytes = [0; 8];
+    let stamped = bytes.len().min(message.len());
+    let Some((told, rest)) = came.split_at_checked(stamped) else {
+        return false;
+    };
+    bytes[..stamped].copy_from_slice(told);
+    let known = u64::MAX >> (64 - 8 * stamped);
+    let before = number.wrapping_sub(u64::from_le_bytes(bytes)) & known;
+    *rest == message[stamped..] && (1..=number).contains(&before)
 }
 
 /// The side that answers: each message of so many bytes, until the other side ends or it is `stopped`, at which it
@@ -413,187 +427,4 @@ fn take(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::{Ipv4Addr, TcpListener};
-
-    const SHORT: Duration = Duration::from_millis(500);
-
-    fn streams() -> [TcpStream; 2] {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        [client, listener.accept().unwrap().0]
-    }
-
-    fn sockets() -> [UdpSocket; 2] {
-        let both = [0, 0].map(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
-        let [a, b] = both.each_ref().map(|one| one.local_addr().unwrap());
-        both[0].connect(b).unwrap();
-        both[1].connect(a).unwrap();
-        both
-    }
-
-    /// Asks so many times while `other` is at the other end, and says how the last one went.
-    fn asked<T: Send + 'static>(
-        (link, patience): (Link, Duration),
-        bytes: usize,
-        times: u64,
-        other: impl FnOnce() -> T + Send + 'static,
-    ) -> (Asker, io::Result<()>, T) {
-        let mut asker = Asker::new(link, bytes, patience).unwrap();
-        std::thread::scope(|scope| {
-            let other = scope.spawn(other);
-            let done = (0..times).try_for_each(|_| asker.exchange());
-            let ended = asker.end();
-            // The other end may have gone where it did not answer.
-            assert!(done.is_err() || ended.is_ok(), "{ended:?}");
-            (asker, done, other.join().unwrap())
-        })
-    }
-
-    #[test]
-    fn each_message_is_answered_and_both_sides_count_alike() {
-        for bytes in [1, 2, 8, 9, 16_384] {
-            let [client, server] = streams();
-            let serve = move || answer(&Link::Tcp(server), bytes, None, || false).unwrap();
-            let (asker, done, answered) = asked((Link::Tcp(client), PATIENCE), bytes, 300, serve);
-            done.unwrap();
-            assert_eq!((asker.done(), asker.lost(), answered), (300, 0, 300));
-
-            let [client, server] = sockets();
-            let serve = move || answer(&Link::Udp(server), bytes, None, || false).unwrap();
-            let (asker, done, answered) = asked((Link::Udp(client), PATIENCE), bytes, 300, serve);
-            done.unwrap();
-            assert_eq!((asker.done(), asker.lost(), answered), (300, 0, 300));
-        }
-    }
-
-    #[test]
-    fn who_is_trusted_has_no_time_out_and_its_end_is_seen() {
-        let [client, server] = streams();
-        let seen = client.try_clone().unwrap();
-        let mut asker = Asker::new(Link::Tcp(client), 1, PATIENCE).unwrap();
-        asker.trust(PATIENCE).unwrap();
-        assert_eq!(seen.read_timeout().unwrap(), None);
-        assert_eq!(seen.write_timeout().unwrap(), None);
-        drop(server);
-        assert!(asker.exchange().is_err());
-    }
-
-    #[test]
-    fn messages_come_back_with_times_where_the_other_side_gives_them() {
-        for (bytes, gives) in [(1, true), (16, true), (16_384, true), (5, false)] {
-            let [client, server] = sockets();
-            let serve = move || {
-                let stamps = Cell::new(0);
-                let wanted = gives.then_some(&stamps);
-                let answered = answer(&Link::Udp(server), bytes, wanted, || false).unwrap();
-                (answered, stamps.get())
-            };
-            let mut asker = Asker::new(Link::Udp(client), bytes, PATIENCE).unwrap();
-            let (all, (answered, stamps)) = std::thread::scope(|scope| {
-                let other = scope.spawn(serve);
-                asker.exchange().unwrap();
-                let all = asker.stamped(50, PATIENCE);
-                asker.end().unwrap();
-                (all, other.join().unwrap())
-            });
-            let count = if gives { 50 } else { 0 };
-            assert_eq!((all.len() as u64, stamps), (count, count));
-            assert!(asker.fits(answered), "{answered}");
-            let is_ordered =
-                |one: &Stamped| one.sent <= one.received && one.received <= one.answered;
-            assert!(
-                all.iter()
-                    .all(|one| is_ordered(one) && one.answered <= one.came)
-            );
-        }
-    }
-
-    #[test]
-    fn an_answer_that_is_another_one_is_found() {
-        let [client, mut server] = streams();
-        let (_, done, ()) = asked((Link::Tcp(client), SHORT), 3, 1, move || {
-            let mut message = [0; 3];
-            server.read_exact(&mut message).unwrap();
-            message[2] ^= 1;
-            server.write_all(&message).unwrap();
-        });
-        assert_eq!(done.unwrap_err().kind(), ErrorKind::InvalidData);
-
-        // Another number of bytes is another answer as well.
-        for wrong in [&[1][..], &[], &[0, 1]] {
-            let [client, server] = sockets();
-            let (_, done, ()) = asked((Link::Udp(client), SHORT), 2, 1, move || {
-                server.recv(&mut [0; 2]).unwrap();
-                server.send(wrong).unwrap();
-            });
-            assert_eq!(
-                done.unwrap_err().kind(),
-                ErrorKind::InvalidData,
-                "{wrong:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn datagrams_that_are_lost_are_sent_again_and_counted() {
-        let [client, server] = sockets();
-        let (asker, done, seen) = asked((Link::Udp(client), PATIENCE), 1, 20, move || {
-            let (mut byte, mut seen) = ([0], 0);
-            while server.recv(&mut byte).unwrap() > 0 {
-                seen += 1;
-                // Every tenth is lost on its way.
-                if seen % 10 > 0 {
-                    server.send(&byte).unwrap();
-                }
-            }
-            seen
-        });
-        done.unwrap();
-        assert_eq!((asker.done(), asker.lost(), seen), (20, 2, 22));
-    }
-
-    #[test]
-    fn an_answer_that_comes_late_is_no_answer_to_what_is_asked_next() {
-        let [client, server] = sockets();
-        let (asker, done, ()) = asked((Link::Udp(client), PATIENCE), 1, 5, move || {
-            let mut byte = [0];
-            server.recv(&mut byte).unwrap();
-            // The first is held until it was sent again.
-            server.recv(&mut byte).unwrap();
-            for _ in 0..2 {
-                server.send(&byte).unwrap();
-            }
-            while server.recv(&mut byte).unwrap() > 0 {
-                server.send(&byte).unwrap();
-            }
-        });
-        done.unwrap();
-        assert_eq!((asker.done(), asker.lost()), (5, 1));
-    }
-
-    #[test]
-    fn a_side_that_never_answers_or_ends_is_given_up() {
-        let [client, server] = streams();
-        let (_, done, _) = asked((Link::Tcp(client), SHORT), 1, 1, move || server);
-        assert!(is_time_out(&done.unwrap_err()));
-
-        let [client, server] = sockets();
-        let (asker, done, _) = asked((Link::Udp(client), SHORT), 1, 1, move || server);
-        assert!(is_time_out(&done.unwrap_err()));
-        assert_eq!((asker.done(), asker.lost()), (0, u64::from(TRIES)));
-
-        let [client, server] = streams();
-        let (_, done, ()) = asked((Link::Tcp(client), SHORT), 1, 1, move || {
-            server.shutdown(std::net::Shutdown::Write).unwrap();
-        });
-        assert_eq!(done.unwrap_err().kind(), ErrorKind::UnexpectedEof);
-    }
-
-    #[test]
-    fn who_answers_datagrams_ends_when_it_is_stopped_though_nobody_says_so() {
-        let [_client, server] = sockets();
-        assert_eq!(answer(&Link::Udp(server), 1, None, || true).unwrap(), 0);
-    }
-}
+mod tests;

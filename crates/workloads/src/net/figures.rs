@@ -12,6 +12,9 @@ use sys::process::{Usage, usage_self};
 /// Bytes for which costs are told.
 const GB: f64 = 1e9;
 
+/// No machine has more CPUs. Source: `NR_CPUS` of Linux.
+const CPUS_MAX: f64 = 8192.0;
+
 /// The receiver's own clock agrees with ours up to this, in seconds: more is a pause of one of the machines, or a
 /// server that counts something else.
 const APART_MAX: f64 = 0.5;
@@ -122,8 +125,13 @@ pub(super) fn cpu(finish: &mut Finish, (bytes, used): (u64, Usage), theirs: &Res
         CPU.quantity,
         Ok(per_gb(approx(used.user + used.system), bytes)),
     );
-    let share = theirs.cpu_util_total.filter(|share| *share > 0.0);
-    let share = share.ok_or("the server does not say what it used");
+    let share = match theirs.cpu_util_total {
+        Some(share) if share > 100.0 * CPUS_MAX => {
+            Err("the server says that it used more CPUs than there are")
+        }
+        Some(share) if share > 0.0 => Ok(share),
+        _ => Err("the server does not say what it used"),
+    };
     let cost = share.map(|share| share / 100.0 * 1e9 * GB / rate);
     tell(finish, PEER_CPU.quantity, cost);
 }
@@ -155,17 +163,38 @@ pub(super) fn streams_of<'a>(
     own.collect()
 }
 
-/// The seconds over which the server received a stream; ours where it does not say.
+/// A queue on the way holds no more than so many seconds.
+const QUEUE_MAX: f64 = 4.0;
+
+/// Seconds beyond which a queue made the server's time longer than ours: it hears of the end behind all that was sent.
+fn later(seconds: f64) -> f64 {
+    1.1 * seconds + APART_MAX
+}
+
+/// That a queue did, where the server's streams took so much longer than our data flowed.
+pub(super) fn queued(streams: &[&StreamResults], seconds: f64) -> Option<String> {
+    let all = streams.iter().filter_map(|stream| stream.seconds());
+    let longest = all.fold(0.0, f64::max);
+    (longest > later(seconds)).then(|| {
+        format!(
+            "what was sent in {seconds:.1} s arrived over {longest:.1} s: a queue on the way held it, and the rate is \
+             that of the longer time"
+        )
+    })
+}
+
+/// The seconds over which the server counted a stream; ours where it does not say.
 pub(super) fn seconds_of(
     stream: &StreamResults,
     seconds: f64,
     peer: &Peer,
 ) -> Result<f64, WorkError> {
     let own = stream.seconds().unwrap_or(seconds);
-    if (own - seconds).abs() > APART_MAX + 0.1 * seconds {
+    let least = 0.9 * seconds - APART_MAX;
+    if own < least || own > later(seconds) + QUEUE_MAX {
         return Err(wrong(
             peer,
-            format!("it says that it received for {own:.1} s, and data flowed for {seconds:.1} s"),
+            format!("it says that its test took {own:.1} s, and data flowed for {seconds:.1} s"),
         ));
     }
     Ok(own)

@@ -95,7 +95,7 @@ impl Drop for Loop {
     fn drop(&mut self) {
         let _ = works(&format!("losetup --detach {}", self.device));
         // A claim that somebody forgot would keep it.
-        let gone = (0..50).any(|_| {
+        let gone = (0..500).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
             !self.is_attached()
         });

@@ -80,7 +80,8 @@ fn lost_percent(datagrams: Datagrams) -> f64 {
 
 /// Segments of all flows that were sent again, where each is known.
 fn retransmits(flows: &[&Carried]) -> Option<u64> {
-    flows.iter().map(|flow| flow.retransmits).sum()
+    let mut all = flows.iter().map(|flow| flow.retransmits);
+    all.try_fold(0, |sum: u64, of_one| Some(sum.saturating_add(of_one?)))
 }
 
 /// The flows of each direction that there is, those that send first.

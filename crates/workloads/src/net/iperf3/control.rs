@@ -36,6 +36,8 @@ pub(crate) enum Trouble {
     Wire(WireError),
     /// The server ended the connection in the middle.
     Gone,
+    /// Somebody interrupted us.
+    Interrupted,
     /// A server of iperf3 is there, and a token was to be proved.
     OfIperf3,
     /// It speaks neither protocol.
@@ -88,7 +90,12 @@ pub(crate) struct Control {
     stream: TcpStream,
     cookie: Cookie,
     at: SocketAddr,
+    /// Whether nobody wants to wait any more.
+    stops: fn() -> bool,
 }
+
+/// How long a look for the server's next word lasts.
+const LOOK: Duration = Duration::from_millis(100);
 
 impl Control {
     /// Connects and says who we are, by a token first where there is one; the server waits for parameters then.
@@ -100,16 +107,26 @@ impl Control {
         } else {
             connect(peer.host(), peer.port(), until).map_err(Trouble::Connect)?
         };
-        Self::over(stream, until)
+        // A round that is interrupted has its figures of the server still.
+        Self::over(stream, until, || false)
     }
 
-    /// The same over a connection that is there.
-    pub(super) fn over(stream: TcpStream, until: Until) -> Result<Self, Trouble> {
+    /// The same over a connection that is there; `stops` ends every wait for a word of the server.
+    pub(super) fn over(
+        stream: TcpStream,
+        until: Until,
+        stops: fn() -> bool,
+    ) -> Result<Self, Trouble> {
         let refused = |error| Trouble::Connect(NotConnected::Refused(error));
         stream.set_nodelay(true).map_err(refused)?;
         let at = stream.peer_addr().map_err(refused)?;
         let cookie = Cookie::new().map_err(refused)?;
-        let control = Self { stream, cookie, at };
+        let control = Self {
+            stream,
+            cookie,
+            at,
+            stops,
+        };
         cookie.write(&mut control.timed(until))?;
         control.expect(State::ParamExchange, until)?;
         Ok(control)
@@ -209,6 +226,7 @@ impl Control {
     /// Gives our results for the server's, and goes.
     pub(crate) fn exchange(self, ours: &Results, until: Until) -> Result<Results, Trouble> {
         ours.write(&mut self.timed(until))?;
+        self.hear(until)?;
         let theirs = Results::read(&mut self.timed(until))?;
         self.expect(State::DisplayResults, until)?;
         State::IperfDone.write(&mut self.timed(until))?;
@@ -225,7 +243,19 @@ impl Control {
         Timed::new(&self.stream, until)
     }
 
+    /// Waits for the server's next word, or until reading it takes too long.
+    fn hear(&self, until: Until) -> Result<(), Trouble> {
+        while !(self.stops)() {
+            let look = until.left().unwrap_or_default().min(LOOK);
+            if look.is_zero() || self.says_within(look).unwrap_or(true) {
+                return Ok(());
+            }
+        }
+        Err(Trouble::Interrupted)
+    }
+
     fn expect(&self, expected: State, until: Until) -> Result<(), Trouble> {
+        self.hear(until)?;
         let state = State::read(&mut self.timed(until))?;
         if state == expected {
             return Ok(());
@@ -293,8 +323,9 @@ impl Trouble {
                                between\nhint: look which machine has that name and port"
                 .to_owned(),
             Self::Short { left_s, needs_s } => format!(
-                "the server there ends in {left_s} s, before this could\nhint: start it with `--for {needs_s}s`, or \
-                 measure less"
+                "the server there ends in {left_s} s, before this could\nhint: start it with `--for {}`, or \
+                 measure less",
+                generous(*needs_s)
             ),
             Self::Failed(why) => format!("the server could not: {why}"),
             Self::Here(why) => why.clone(),
@@ -318,12 +349,23 @@ impl Trouble {
                  another client is connected and silent"
             ),
             Self::Wire(error) => error.to_string(),
+            Self::Interrupted => "it was interrupted".to_owned(),
             Self::Gone => format!(
                 "the server closed the control connection\nhint: its own output says why; and does iperf3 listen at \
                  TCP port {port} there?"
             ),
         };
         WorkError::Failed(format!("{doing} `{peer}`: {said}"))
+    }
+}
+
+/// A time for `--for` that is long enough still when somebody has started the server again and measures then.
+fn generous(seconds: u32) -> String {
+    const STARTS_WITHIN_S: u32 = 300;
+    let minutes = seconds.saturating_add(STARTS_WITHIN_S).div_ceil(60);
+    match minutes {
+        0..120 => format!("{minutes}m"),
+        _ => format!("{}h", minutes.div_ceil(60)),
     }
 }
 
@@ -347,7 +389,7 @@ fn not_connected(why: &NotConnected, peer: &Peer) -> WorkError {
             let [ours, theirs] = ["--port", "-p"].map(at);
             format!(
                 "{error}\nhint: nobody listens at TCP port {port} there; there `kurabe net serve --bind \
-                 0.0.0.0{ours}` or `iperf3 -s{theirs}` starts a server"
+                 0.0.0.0{ours}`, whose token `KURABE_TOKEN` takes here, or `iperf3 -s{theirs}` starts a server"
             )
         }
         NotConnected::Refused(error) if is_out_of_files(error) => with_hint(error),

@@ -12,9 +12,6 @@ pub const OLD_HELLO: [u8; 4] = 123_456_789_u32.to_le_bytes();
 /// What servers before 3.12 answer: 987654321 likewise.
 pub const OLD_REPLY: [u8; 4] = 987_654_321_u32.to_le_bytes();
 
-/// The fewest bytes of a datagram that clients may ask for.
-pub const DATAGRAM_MIN: usize = 16;
-
 /// How wide the count is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {

@@ -1,5 +1,6 @@
 //! What a client asks for: JSON, of which every version knows other keys.
 
+use super::datagram::Width;
 use super::error_numbers::{BLOCK_SIZE, DURATION, PARAMETERS, STREAMS, ServerError};
 use super::frame::{self, PARAMETERS_MAX};
 use super::number;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// The most streams of one test in one direction.
-pub const STREAMS_MAX: i64 = 128;
+pub const STREAMS_MAX: u8 = 128;
 /// The longest test, in seconds.
 pub const TIME_MAX: i64 = 86_400;
 /// The longest beginning that is not counted, in seconds: 60 before 3.18.
@@ -186,7 +187,7 @@ impl Parameters {
         if !(0..=TIME_MAX).contains(&self.time) || !(0..=OMIT_MAX).contains(&self.omit) {
             return refused(DURATION);
         }
-        if !(0..=STREAMS_MAX).contains(&self.parallel) {
+        if !(0..=STREAMS_MAX.into()).contains(&self.parallel) {
             return refused(STREAMS);
         }
         let fits = if self.udp {
@@ -206,6 +207,19 @@ impl Parameters {
     /// Streams in each direction.
     pub fn streams(&self) -> u32 {
         u32::try_from(self.parallel).unwrap_or(1).max(1)
+    }
+
+    /// How wide the counts of datagrams are.
+    pub(crate) const fn width(&self) -> Width {
+        match self.udp_counters_64bit {
+            1.. => Width::Bits64,
+            _ => Width::Bits32,
+        }
+    }
+
+    /// Whether bytes or blocks end the test, and no time.
+    pub(crate) const fn ends_by_bytes(&self) -> bool {
+        self.num > 0 || self.blockcount > 0
     }
 
     /// Streams of the test: connections, or sockets.

@@ -6,7 +6,7 @@ use super::parameters::STREAMS_MAX;
 use super::wire_error::{Part, WireError};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::fmt;
 use std::io::{Read, Write};
 
@@ -35,9 +35,16 @@ pub struct Results {
     /// The server's own report, where the client asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_output_text: Option<String>,
-    /// The same of a server that reports for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server_output_json: Option<Value>,
+    /// The same of a server that reports for programs: JSON as it came, of which nobody here needs the parts.
+    #[serde(skip_serializing, deserialize_with = "as_it_came")]
+    pub server_output_json: Option<String>,
+    /// Bits per second to which `kurabe net serve` held a test that asked for no rate, where that decided it.
+    #[serde(rename = "kurabe_held_to")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "number::some_int"
+    )]
+    pub held_to: Option<i64>,
 }
 
 /// What one end has counted of a stream.
@@ -117,6 +124,11 @@ impl Results {
     }
 }
 
+fn as_it_came<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let raw = Option::<Box<RawValue>>::deserialize(from)?;
+    Ok(raw.map(|raw| raw.get().to_owned()))
+}
+
 /// No more of them than a test in both directions has.
 fn streams<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<StreamResults>, D::Error> {
     from.deserialize_seq(Streams)
@@ -132,7 +144,7 @@ impl<'de> Visitor<'de> for Streams {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
-        let most = usize::try_from(2 * STREAMS_MAX).unwrap_or(0);
+        let most = 2 * usize::from(STREAMS_MAX);
         let mut found = Vec::new();
         while let Some(stream) = all.next_element()? {
             if found.len() == most {
@@ -159,7 +171,7 @@ mod tests {
         assert_eq!(Results::of(times).unwrap().streams[0].seconds(), Some(2.5));
         let report = br#"{"streams":[],"server_output_json":{"b":[1, 2],"a":{}}}"#;
         let report = Results::of(report).unwrap().server_output_json.unwrap();
-        assert_eq!(report.to_string(), r#"{"a":{},"b":[1,2]}"#);
+        assert_eq!(report, r#"{"b":[1, 2],"a":{}}"#);
         let backwards = br#"{"streams":[{"id":1,"bytes":5,"start_time":2,"end_time":1}]}"#;
         assert_eq!(Results::of(backwards).unwrap().streams[0].seconds(), None);
     }

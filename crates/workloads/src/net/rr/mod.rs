@@ -146,6 +146,11 @@ impl Workload for Rr {
         SPEC.metrics.iter().filter(is_known).collect()
     }
 
+    fn ways(&self, params: &Params) -> u32 {
+        let (up, down) = load(params);
+        u32::from(up > 0) + u32::from(down > 0)
+    }
+
     fn headline(&self, params: &Params) -> Option<Headline> {
         let words = match (is_udp(params), load(params)) {
             (false, (0, 0)) => ["TCP round trips", "TCP 往復"],

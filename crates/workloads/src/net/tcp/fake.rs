@@ -141,8 +141,7 @@ impl Talk {
             sender_has_retransmits: if self.asked.reverse { 1 } else { -1 },
             congestion_used: Some("vegas".to_owned()),
             streams: (0..).zip(bytes).map(stream).collect(),
-            server_output_text: None,
-            server_output_json: None,
+            ..Results::default()
         }
     }
 

@@ -3,8 +3,9 @@
 use super::flows::Flows;
 use super::spec::{RATE, RETRANSMITS, RTT_MEAN, RTT_MIN, RWND_LIMITED, SNDBUF_LIMITED};
 use crate::net::figures::{
-    self, Moment, cpu, nothing_came, per_gb, seconds_of, streams_of, tell, wrong,
+    self, Moment, cpu, nothing_came, per_gb, queued, seconds_of, streams_of, tell, wrong,
 };
+use crate::net::iperf3::words::Bits;
 use crate::net::iperf3::{Results, StreamResults, stream_id};
 use crate::net::peer::Peer;
 use engine::workload::{Finish, WorkError};
@@ -176,6 +177,7 @@ pub(super) fn all(
                 "the server does not say over which time it received (before 3.2): ours stands for it".to_owned(),
             );
         }
+        finish.notes.extend(queued(&streams, seconds));
         received(&streams, seconds, sent, peer)?
     } else {
         let older = || WorkError::Failed("the kernel is older than 4.1".to_owned());
@@ -200,6 +202,13 @@ pub(super) fn all(
     } else {
         of_peer(theirs, &streams).ok_or("the server does not count them")
     };
+    if let Ok(again) = again
+        && !up
+        && again > approx(bytes)
+    {
+        let what = format!("it says that it sent {again} segments again, and {bytes} bytes came");
+        return Err(wrong(peer, what));
+    }
     tell(RETRANSMITS, again.map(per_gb));
     tell(
         RTT_MIN,
@@ -215,7 +224,17 @@ pub(super) fn all(
         tell(SNDBUF_LIMITED, sndbuf.ok_or(older));
     }
     finish.notes.extend(congestion(ours, theirs));
+    finish.notes.extend(held(theirs));
     Ok(finish)
+}
+
+/// What was the limit, where the server says so.
+fn held(theirs: &Results) -> Option<String> {
+    let held = Bits(theirs.held_to.and_then(|bits| u64::try_from(bits).ok())?);
+    Some(format!(
+        "`kurabe net serve` holds tests without its token to {held} (`--max-rate`): that decided the rate, and not the \
+         network"
+    ))
 }
 
 /// Bytes per second that the server received.
@@ -254,7 +273,7 @@ fn of_peer(theirs: &Results, streams: &[&StreamResults]) -> Option<f64> {
     let again = streams
         .iter()
         .map(|stream| u64::try_from(stream.retransmits).ok());
-    again.sum::<Option<u64>>().map(approx)
+    again.map(|count| count.map(approx)).sum()
 }
 
 /// In nanoseconds, the mean over the flows.

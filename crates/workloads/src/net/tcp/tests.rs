@@ -98,6 +98,27 @@ fn half_of_what_was_sent_is_half_of_the_rate() {
 }
 
 #[test]
+fn what_a_queue_held_arrived_over_the_longer_time_and_limits_of_a_server_are_told() {
+    let late = |results: &mut Results| {
+        results.held_to = Some(50_000_000);
+        for stream in &mut results.streams {
+            (stream.bytes, stream.start_time, stream.end_time) = (1_000_000, Some(0.0), Some(4.0));
+        }
+    };
+    let finish = beside(server(late), |peer| round(peer, "up", 2)).unwrap();
+    assert!((finish.reported[RATE] - 5e5).abs() < 1e-3, "{finish:?}");
+    for told in [
+        "arrived over 4.0 s: a queue on the way",
+        "to 50.00 Mbit/s (`--max-rate`)",
+    ] {
+        assert!(
+            finish.notes.iter().any(|note| note.contains(told)),
+            "{finish:?}"
+        );
+    }
+}
+
+#[test]
 fn what_is_received_is_counted_here() {
     for flows in [1, 4] {
         let finish = beside(server(as_it_is), |peer| round(peer, "down", flows)).unwrap();
@@ -332,6 +353,9 @@ fn results_that_cannot_be_are_wrong() {
         "data flowed for 0.4 s",
     );
     wrong(|results| results.streams.truncate(1), "lack stream 3");
+    let again = |results: &mut Results| results.streams[0].retransmits = i64::MAX;
+    let why = fails("down", server(again), &["segments again, and"]);
+    assert!(matches!(why, WorkError::Wrong(_)), "{why}");
     let none = |results: &mut Results| {
         for stream in &mut results.streams {
             stream.bytes = 0;

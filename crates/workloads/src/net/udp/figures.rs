@@ -2,7 +2,7 @@
 
 use super::flows::Flowed;
 use super::test::Order;
-use crate::net::figures::{self, Moment, seconds_of, streams_of, wrong};
+use crate::net::figures::{self, Moment, queued, seconds_of, streams_of, wrong};
 use crate::net::iperf3::{Results, StreamResults, stream_id};
 use crate::net::peer::Peer;
 use engine::recorder::Latencies;
@@ -47,6 +47,8 @@ pub(super) struct Outcome {
     pub(super) unseen: f64,
     /// Whether what was lost of the beginning that does not count is in it.
     pub(super) with_omitted: bool,
+    /// That a queue on the way held what was sent here.
+    pub(super) queued: Option<String>,
     /// What is to be said of trains of datagrams.
     pub(super) of_trains: Option<String>,
     /// Bytes that went through this side, and what it used for them.
@@ -106,6 +108,7 @@ pub(super) fn outcome(
         late: Latencies::default(),
         unseen: 0.0,
         with_omitted: false,
+        queued: None,
         of_trains: None,
         here: (bytes, used),
         theirs: Results::default(),
@@ -142,6 +145,7 @@ fn there(
 ) -> Result<(), WorkError> {
     let (seconds, _) = span.counted();
     let (mut all, mut lost, mut jitter) = (0_u64, 0_u64, Some(0.0));
+    outcome.queued = queued(said, seconds);
     for (flow, stream) in flowed.iter().zip(said) {
         let sent = flow.tally.packets;
         let packets = number(stream.packets, "datagrams", peer)?;
@@ -163,14 +167,16 @@ fn there(
         }
         let own = seconds_of(stream, seconds, peer)?;
         // What came in a test without `omit` was sent in our time; the server's begins sooner.
-        outcome.rate += approx(bytes) / if span.omits { own } else { seconds };
+        let is_own = span.omits || outcome.queued.is_some();
+        outcome.rate += approx(bytes) / if is_own { own } else { seconds };
         outcome.sent += approx(flow.tally.bytes) / seconds;
         outcome.unseen += approx(sent - packets);
         let omitted = |told: Option<i64>| u64::try_from(told.unwrap_or(0)).unwrap_or(0);
         outcome.with_omitted |= span.omits && stream.omitted_packets.is_none();
         all += packets.saturating_sub(omitted(stream.omitted_packets));
         lost += errors.saturating_sub(omitted(stream.omitted_errors));
-        let own = stream.jitter.filter(|jitter| *jitter >= 0.0);
+        // None is longer than the test.
+        let own = stream.jitter.filter(|jitter| (0.0..=own).contains(jitter));
         jitter = jitter.zip(own).map(|(sum, own)| sum + own);
     }
     outcome.lost_share = share(lost, all);
@@ -190,8 +196,8 @@ fn here(
     for (place, flow) in flowed.iter().enumerate() {
         let tally = &flow.tally;
         outcome.rate += approx(tally.bytes) / seconds;
-        all += tally.counted();
-        lost += tally.counted_missing();
+        all = tally.counted().saturating_add(all);
+        lost = tally.counted_missing().saturating_add(lost);
         late += tally.out_of_order - tally.doubled;
         doubled += tally.doubled;
         jitter += tally.jitter_us;
@@ -206,7 +212,7 @@ fn here(
             );
             return Err(wrong(peer, what));
         }
-        let own = stream.seconds().unwrap_or(seconds);
+        let own = seconds_of(stream, seconds, peer)?;
         outcome.sent += approx(number(stream.bytes, "bytes", peer)?) / own;
         outcome.unseen += approx(sent - tally.packets);
     }

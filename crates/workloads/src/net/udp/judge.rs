@@ -10,7 +10,7 @@ const MOST: u32 = 100_000_000;
 /// Rates that are closer than this are one: 5 %, a margin of throughput.
 const APART: f64 = 0.05;
 /// So much of a rate arrives where it holds: what is lost is less, and the rest is for the ends of a test.
-const ARRIVES: f64 = 0.98;
+pub(super) const ARRIVES: f64 = 0.98;
 /// What was sent within this time before the end and did not arrive may have been on its way, in seconds.
 pub(super) const ON_ITS_WAY: f64 = 0.5;
 

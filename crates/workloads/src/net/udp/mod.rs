@@ -75,7 +75,12 @@ impl Workload for Udp {
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         check_times(params.duration("time"), params.duration("omit"))?;
         check_size(params)?;
-        rate(params).map(drop)
+        // Otherwise nobody could tell it from a peer that stands still.
+        if rate(params)? < 8 * params.size("size").0 {
+            let least = "at least a datagram of `size` in a second";
+            return Err(BadValue::new("rate", least));
+        }
+        Ok(())
     }
 
     fn supported_with(&self, params: &Params, host: &HostFacts, flows: u32) -> Result<(), String> {

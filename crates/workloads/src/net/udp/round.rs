@@ -1,15 +1,16 @@
 //! A round of `net.udp`: one test at the rate that was asked for.
 
-use super::judge::ON_ITS_WAY;
+use super::judge::{ARRIVES, ON_ITS_WAY};
 use super::spec::{DOUBLED, JITTER, LOST, PACKETS, RATE, REORDERED, SENT};
 use super::test::{Order, Test};
 use crate::net::figures::{Moment, cpu, tell};
+use crate::net::iperf3::words::Bits;
 use crate::net::kernel::Kernel;
 use crate::net::peer::Other;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::latency::LATE;
-use model::num::{approx, count};
+use model::num::{approx, count, round_to_u64};
 use model::units::Bytes;
 use std::time::Duration;
 use sys::clock::monotonic;
@@ -18,6 +19,8 @@ use sys::clock::monotonic;
 pub(super) struct Round {
     test: Option<Test>,
     order: Order,
+    /// Bytes per second that all flows were to send.
+    asked: f64,
     /// Why it was over sooner than asked, where the server said so.
     cut: Option<WorkError>,
     /// Bytes that were sent or received here.
@@ -33,11 +36,17 @@ impl Round {
         Ok(Self {
             test: Some(Test::begin(started, talk, order, place)?),
             order,
+            asked: order.bytes_per_s(place.copies),
             cut: None,
             moved: 0,
             kernel: Kernel::new(),
         })
     }
+}
+
+/// As rates are asked for.
+fn bits(bytes_per_s: f64) -> Bits {
+    Bits(round_to_u64(bytes_per_s * 8.0))
 }
 
 fn is_over() -> WorkError {
@@ -100,11 +109,20 @@ impl Body for Round {
             finish.latencies.insert(LATE.to_owned(), outcome.late);
         }
         finish.notes.extend(outcome.of_trains);
+        finish.notes.extend(outcome.queued);
         let mut note = |is: bool, text: &str| {
             if is {
                 finish.notes.push(text.to_owned());
             }
         };
+        note(
+            outcome.sent > 0.0 && outcome.sent < ARRIVES * self.asked,
+            &format!(
+                "of {} that were asked for {} were sent: the sender was the limit",
+                bits(self.asked),
+                bits(outcome.sent)
+            ),
+        );
         note(
             outcome.with_omitted,
             "the server (before 3.14) counts what was lost in `omit` with the rest",

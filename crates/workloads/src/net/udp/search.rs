@@ -89,7 +89,7 @@ impl Search {
         let tried = self.tried(order)?;
         let holds = match tried {
             Ok(outcome) => {
-                let asked = approx(order.bits_per_s) / 8.0 * f64::from(self.place.copies);
+                let asked = order.bytes_per_s(self.place.copies);
                 let tried = Tried {
                     asked,
                     sent: outcome.sent,

@@ -76,7 +76,7 @@ pub(super) static SPEC: Spec = Spec {
             kind: ParamKind::Text,
             default: "100M",
             doc: "Bits per second of each flow, of the datagrams' own bytes (iperf3's `-b`): `800k`, `100M`, `2.5G`, \
-                  in powers of 1000.",
+                  in powers of 1000; a datagram in a second at least.",
         },
         SIZE,
         OFFLOAD,

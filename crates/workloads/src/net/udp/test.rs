@@ -12,7 +12,7 @@ use crate::net::talk::{Refused, Talk, Way, asked};
 use crate::net::tcp::flows::{How, Rate};
 use crate::net::tcp::is_up;
 use engine::workload::{Place, WorkError};
-use model::num::round_to_u64;
+use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::units::{Bytes as ByteCount, Nanos};
 use std::io::{self, ErrorKind};
@@ -39,6 +39,11 @@ pub(super) struct Order {
 }
 
 impl Order {
+    /// Bytes per second that so many flows are asked for.
+    pub(super) fn bytes_per_s(&self, flows: u32) -> f64 {
+        approx(self.bits_per_s) / 8.0 * f64::from(flows)
+    }
+
     /// Of these parameters, at this rate.
     pub(super) fn of(params: &Params, bits_per_s: u64) -> Self {
         Self {

@@ -404,10 +404,7 @@ fn results_that_cannot_be_are_wrong() {
         |all| all.streams[0].errors = all.streams[0].packets + 1,
         "of them lost",
     );
-    wrong(
-        |all| all.streams[0].end_time = Some(9.0),
-        "received for 9.0 s",
-    );
+    wrong(|all| all.streams[0].end_time = Some(9.0), "took 9.0 s");
     wrong(|all| all.streams.clear(), "lack stream 1");
     let none = |listener: &TcpListener| {
         Stream::begun(listener).done(|all| {

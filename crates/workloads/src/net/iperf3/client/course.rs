@@ -86,6 +86,12 @@ impl<'a> Course<'a> {
             direction.flows.go();
         }
         let over = self.flow(&mut series, onlooker);
+        // Who sends datagrams ends before the last look, so that all that the server gets are told as sent.
+        if let (Over::Done(_), [Some(up), _]) = (&over, &mut self.directions)
+            && self.order.parameters.udp
+        {
+            let _ = up.flows.end();
+        }
         let end = if let Over::Done(at) = over {
             at.max(series.last())
         } else {
@@ -99,7 +105,7 @@ impl<'a> Course<'a> {
             Over::Stopped => {
                 let so_far = self.ours(&series);
                 self.control.terminate(Until::after(WHY_WITHIN));
-                Err(Stopped::ours(so_far))
+                Err(Stopped::ours(Some(so_far)))
             }
             Over::Broken(why) => {
                 let so_far = Some(self.ours(&series));
@@ -234,6 +240,7 @@ impl<'a> Course<'a> {
                 .and_then(|direction| direction.flows.congestion()),
             remote_congestion: None,
             remote_report: None,
+            held_to: None,
         }
     }
 
@@ -297,8 +304,7 @@ fn results(ended: &Ended) -> Results {
         },
         congestion_used: ended.congestion.clone(),
         streams: (0..).zip(&ended.flows).map(stream).collect(),
-        server_output_text: None,
-        server_output_json: None,
+        ..Results::default()
     }
 }
 
@@ -354,7 +360,7 @@ fn take_in(ended: &mut Ended, theirs: Results, before: impl Fn(usize) -> u64) {
         system_percent: theirs.cpu_util_system,
     };
     ended.remote_congestion = theirs.congestion_used;
-    let json = theirs.server_output_json;
-    let json = json.map(|json| RemoteReport::Json(json.to_string()));
+    ended.held_to = theirs.held_to.and_then(|bits| u64::try_from(bits).ok());
+    let json = theirs.server_output_json.map(RemoteReport::Json);
     ended.remote_report = theirs.server_output_text.map(RemoteReport::Text).or(json);
 }

@@ -15,7 +15,6 @@ mod tests;
 pub use stopped::Stopped;
 
 use super::control::{Control, Trouble};
-use super::datagram::Width;
 use super::parameters::{BLOCK_DEFAULT, DATAGRAM_MAX, DATAGRAM_MIN, Parameters};
 use crate::connect::{NotConnected, connect_where};
 use crate::net::peer::{Peer, SAYS_WITHIN};
@@ -135,7 +134,9 @@ fn greet(order: &Order) -> Result<Control, Trouble> {
     let peer = &order.peer;
     let wanted = |at: &SocketAddr| order.family.is_none_or(|family| family.has(at));
     let stream = connect_where(peer.host(), peer.port(), until, wanted);
-    Control::over(stream.map_err(Trouble::Connect)?, Until::after(SAYS_WITHIN))
+    let stops = || sys::signal::interrupted().is_some();
+    let stream = stream.map_err(Trouble::Connect)?;
+    Control::over(stream, Until::after(SAYS_WITHIN), stops)
 }
 
 impl Streams {
@@ -282,10 +283,7 @@ fn flows(
         let bits_per_s = u64::try_from(bits_per_s).ok().filter(|&bits| bits > 0)?;
         Some(Rate { bits_per_s, burst })
     };
-    let width = match asked.udp_counters_64bit {
-        0 => Width::Bits32,
-        _ => Width::Bits64,
-    };
+    let width = asked.width();
     let direction = |up: bool, streams: Streams| -> Result<_, Stopped> {
         if streams.is_empty() {
             return Ok(None);

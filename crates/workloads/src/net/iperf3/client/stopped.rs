@@ -31,10 +31,10 @@ impl Stopped {
     }
 
     /// We were told to stop.
-    pub(super) fn ours(so_far: Ended) -> Self {
+    pub(super) fn ours(so_far: Option<Ended>) -> Self {
         Self {
             is_ours: true,
-            so_far: Some(Box::new(so_far)),
+            so_far: so_far.map(Box::new),
             ..Self::failed("the client has terminated".to_owned())
         }
     }
@@ -57,10 +57,13 @@ impl Stopped {
 
     /// The other end, or the way to it.
     pub(super) fn of(why: &Trouble, order: &Order, so_far: Option<Ended>) -> Self {
+        if matches!(why, Trouble::Interrupted) {
+            return Self::ours(so_far);
+        }
         let told = Self::told(&why.told(&order.peer, "test with").to_string());
         Self {
             words: in_words(why, order).unwrap_or(told.words),
-            hint: told.hint,
+            hint: hint(why, order).or(told.hint),
             is_ours: false,
             so_far: so_far.map(Box::new),
         }
@@ -75,6 +78,23 @@ impl Stopped {
             },
             None => Self::failed(words.to_owned()),
         }
+    }
+}
+
+/// What helps a client that has no token.
+fn hint(why: &Trouble, order: &Order) -> Option<String> {
+    let port = order.peer.port();
+    match why {
+        _ if why.is_refused() => Some(format!(
+            "nobody listens at TCP port {port} there; there `iperf3 -s -p {port}` or `kurabe net serve --iperf3-open \
+             --bind 0.0.0.0 --port {port}` starts a server"
+        )),
+        Trouble::Busy(_) => Some(
+            "it has one client at a time; if it is `kurabe net serve`, it wants `--iperf3-open` for clients without a \
+             token, as this one"
+                .to_owned(),
+        ),
+        _ => None,
     }
 }
 

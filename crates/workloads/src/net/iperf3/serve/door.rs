@@ -6,6 +6,7 @@
 //! goes, so that connections that say nothing keep out nobody who speaks at once, as iperf3 does.
 
 use super::super::cookie::COOKIE_BYTES;
+use super::super::parameters::STREAMS_MAX;
 use super::super::{Cookie, State};
 use super::desk::{Desk, Shown};
 use super::journal::{Journal, Write as JournalWrite};
@@ -17,13 +18,13 @@ use super::test::{self, Client};
 use super::{Offer, Serving};
 use crate::net::own::hello::Kind;
 use crate::net::own::proof::{
-    BUSY, CHALLENGES, NOT_KNOWN_MS, PROOF_BYTES, TAKEN, UNKNOWN, WELCOME, WRONG,
+    BUSY, CHALLENGE_BYTES, CHALLENGES, NOT_KNOWN_MS, PROOF_BYTES, TAKEN, UNKNOWN, WELCOME, WRONG,
 };
 use crate::net::own::{Challenge, Hello};
 use model::units::Nanos;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
@@ -32,8 +33,9 @@ use sys::clock::monotonic;
 use sys::limits::is_out_of_files;
 use sys::ready::{Ready, is_readable_within};
 
-/// Connections that have not said whose they are, at a time.
-const PLACES: usize = 64;
+/// Connections that have not said whose they are, at a time: all streams of a test, which may come before the first
+/// word of any, and as many strangers again as half of one direction's.
+const PLACES: usize = 2 * STREAMS_MAX as usize + 64;
 
 /// How long a connection has for its cookie, or for all of its proof.
 const COOKIE: Duration = Duration::from_secs(10);
@@ -265,16 +267,14 @@ impl<'a> Hall<'a> {
 
     /// The oldest of the address that has the most places: one that takes all of them keeps out nobody else.
     fn of_most(&self) -> usize {
-        let places = |index: &usize| {
-            let ip = self.waiting[*index].peer.ip();
-            self.waiting
-                .iter()
-                .filter(|one| one.peer.ip() == ip)
-                .count()
-        };
+        let mut places: HashMap<IpAddr, usize> = HashMap::new();
+        for one in &self.waiting {
+            *places.entry(one.peer.ip()).or_default() += 1;
+        }
         // Of several with the most, the last that is looked at.
         let all = (0..self.waiting.len()).rev();
-        all.max_by_key(places).unwrap_or_default()
+        all.max_by_key(|&index| places[&self.waiting[index].peer.ip()])
+            .unwrap_or_default()
     }
 
     /// Throws out those whose time is over.
@@ -422,19 +422,22 @@ impl<'a> Hall<'a> {
     }
 
     /// Whoever comes is asked for a proof of the token.
-    fn challenge(&mut self, mut one: Waiting, hello: Hello) -> Result<(), Failed> {
+    fn challenge(&mut self, one: Waiting, hello: Hello) -> Result<(), Failed> {
         let challenge = Challenge::new(hello).map_err(|error| (one.peer, error))?;
-        let mut word = [CHALLENGES; 1 + 32];
+        let mut word = [CHALLENGES; 1 + CHALLENGE_BYTES];
         word[1..].copy_from_slice(challenge.number());
         tell(&one.stream, &word);
-        one.step = Step::Proof(challenge);
-        one.got = 0;
-        // Its time began when it came, so that it is among the oldest still.
+        self.goes_on(one, Step::Proof(challenge));
+        Ok(())
+    }
+
+    /// It has its place again, for its next step. Its time began when it came, so that it is among the oldest still.
+    fn goes_on(&mut self, mut one: Waiting, step: Step) {
+        (one.step, one.got) = (step, 0);
         let behind = self
             .waiting
             .partition_point(|other| other.since < one.since);
         self.waiting.insert(behind, one);
-        Ok(())
     }
 
     /// Its proof is complete.
@@ -482,7 +485,7 @@ impl<'a> Hall<'a> {
     }
 
     /// A further connection of ours.
-    fn further(&mut self, mut one: Waiting, hello: &Hello, ready: &Ready) -> Result<(), Failed> {
+    fn further(&mut self, one: Waiting, hello: &Hello, ready: &Ready) -> Result<(), Failed> {
         match self.desk.shown(hello) {
             Shown::Nobody => self.refuse(&one, "nobody waits for this connection"),
             Shown::Taken(streams) => {
@@ -497,9 +500,7 @@ impl<'a> Hall<'a> {
                 let resets = sys::socket::reset_at_close(one.stream.as_fd());
                 resets.map_err(|error| (one.peer, error))?;
                 tell(&one.stream, &[TAKEN]);
-                one.step = Step::End;
-                one.got = 0;
-                self.waiting.push_back(one);
+                self.goes_on(one, Step::End);
             }
         }
         Ok(())

@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use sys::clock::monotonic;
 use sys::datagrams::{self, Batch};
 use sys::loops::team::{Member, Team};
@@ -57,6 +57,8 @@ pub(super) struct Flows {
     paces: Vec<Arc<Pace>>,
     send_until: Arc<AtomicU64>,
     omits: bool,
+    /// The system's number for what ended a sender of datagrams, of which no client hears otherwise; 0 for none.
+    failed: Arc<AtomicI32>,
 }
 
 /// The part of the team's work that counts, where the first is omitted.
@@ -71,6 +73,7 @@ impl Flows {
         limit: u64,
     ) -> io::Result<Self> {
         let send_until = Arc::new(AtomicU64::new(u64::MAX));
+        let failed = Arc::new(AtomicI32::new(0));
         // Who has no rate of its own shares what is allowed with the others of its direction.
         let shared = [Direction::Up, Direction::Down].map(|_| Arc::new(Pace::new(limit)));
         let mut paces = shared.to_vec();
@@ -96,6 +99,7 @@ impl Flows {
                 limit,
                 counted_from: if order.omit.is_zero() { 1 } else { SECOND_PART },
                 send_until: Arc::clone(&send_until),
+                failed: Arc::clone(&failed),
             };
             works.push(move |member: &Member| flow.run(carrier, member));
         }
@@ -104,6 +108,7 @@ impl Flows {
             paces,
             send_until,
             omits: !order.omit.is_zero(),
+            failed,
         })
     }
 
@@ -121,6 +126,12 @@ impl Flows {
     pub(super) fn count(&self) {
         debug_assert!(self.omits, "everything counts from the beginning");
         self.team.next_part();
+    }
+
+    /// What ended a sender of datagrams before the test did.
+    pub(super) fn failed(&self) -> Option<io::Error> {
+        let number = self.failed.load(Ordering::Relaxed);
+        (number != 0).then(|| io::Error::from_raw_os_error(number))
     }
 
     /// Ends all of them: when nothing was counted any more, and what each did, in their order.
@@ -145,6 +156,7 @@ struct Flow {
     limit: u64,
     counted_from: u32,
     send_until: Arc<AtomicU64>,
+    failed: Arc<AtomicI32>,
 }
 
 impl Flow {
@@ -186,7 +198,11 @@ impl Flow {
                     burst: self.burst,
                 };
                 let is_over = || self.is_over();
-                sending.send(&mut batch, member, &is_over, &mut flowed.tally, None)
+                let sent = sending.send(&mut batch, member, &is_over, &mut flowed.tally, None);
+                if let Err(Some(number)) = sent.as_ref().map_err(io::Error::raw_os_error) {
+                    self.failed.store(number, Ordering::Relaxed);
+                }
+                sent
             }
         };
         flowed.error = done.err();
@@ -247,26 +263,26 @@ impl Flow {
         'test: while !member.stopped() && !self.is_over() {
             let mut sent = 0;
             for _ in 0..self.burst {
-                match stream.write(&block[at..]) {
-                    Ok(bytes) => {
-                        sent += bytes;
-                        at = (at + bytes) % block.len();
-                    }
+                let bytes = match stream.write(&block[at..]) {
+                    Ok(bytes) => bytes,
                     Err(error) if is_nothing_yet(&error) => break,
                     Err(error) => {
                         done = Err(error);
                         break 'test;
                     }
+                };
+                // Whoever reads slowly makes each of them last.
+                if member.stopped() {
+                    break 'test;
                 }
-            }
-            if member.stopped() {
-                break;
-            }
-            if self.counts(member) {
-                if before.is_none() {
-                    before = retransmitted(stream);
+                at = (at + bytes) % block.len();
+                sent += bytes;
+                if self.counts(member) {
+                    if before.is_none() {
+                        before = retransmitted(stream);
+                    }
+                    flowed.tally.bytes += bytes as u64;
                 }
-                flowed.tally.bytes += sent as u64;
             }
             rest(self.pace.after(sent, monotonic()), member);
         }

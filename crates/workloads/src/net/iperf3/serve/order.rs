@@ -30,6 +30,9 @@ const DATAGRAM_DEFAULT: usize = 1460;
 /// Blocks that are sent at once, at most. Source: iperf3's limit of `-b RATE/BLOCKS`.
 const BURST_MAX: i64 = 1000;
 
+/// A moment is this part of a second.
+const MOMENTS_PER_S: usize = 10;
+
 /// Who sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -90,27 +93,29 @@ pub(super) fn order(asked: &Parameters, limits: Limits, left: Duration) -> Resul
         (false, true) => vec![Direction::Down; count],
         (false, false) => vec![Direction::Up; count],
     };
-    let width = match asked.udp_counters_64bit {
-        0 => Width::Bits32,
-        _ => Width::Bits64,
-    };
     let default = if asked.udp {
         DATAGRAM_DEFAULT
     } else {
         usize::try_from(BLOCK_DEFAULT).unwrap_or(DATAGRAM_DEFAULT)
     };
+    let length = usize::try_from(asked.len).ok();
+    let length = length.filter(|&length| length > 0).unwrap_or(default);
+    // What goes at once is no more than passes in a moment at the rate that is allowed.
+    let allowed = usize::try_from(limits.bits_per_s / 8).unwrap_or(usize::MAX);
+    if asked.udp && count * length > allowed {
+        let words = "a datagram of each stream is more than `--max-rate` allows in a second";
+        return Err(Refusal::new(TOTAL_RATE, words));
+    }
+    let burst = usize::try_from(asked.burst.clamp(1, BURST_MAX)).unwrap_or(1);
     Ok(Order {
-        udp: asked.udp.then_some(width),
+        udp: asked.udp.then(|| asked.width()),
         directions,
-        length: usize::try_from(asked.len)
-            .ok()
-            .filter(|&length| length > 0)
-            .unwrap_or(default),
+        length,
         bits_per_s,
-        burst: usize::try_from(asked.burst.clamp(1, BURST_MAX)).unwrap_or(1),
+        burst: burst.min(allowed / MOMENTS_PER_S / (count * length)).max(1),
         omit,
         time,
-        by_time: asked.num == 0 && asked.blockcount == 0,
+        by_time: !asked.ends_by_bytes(),
         amount: amount(asked),
     })
 }
@@ -134,7 +139,7 @@ fn seconds(count: i64) -> Duration {
 fn time(asked: &Parameters, limits: Limits, left: Duration) -> Result<Duration, Refusal> {
     let refused = |words| Err(Refusal::new(DURATION_MAX, words));
     let (time, omit) = (seconds(asked.time), seconds(asked.omit));
-    let ends_by_itself = asked.num > 0 || asked.blockcount > 0;
+    let ends_by_itself = asked.ends_by_bytes();
     if time.is_zero() && !ends_by_itself {
         return refused("a test without an end".to_owned());
     }
@@ -280,6 +285,9 @@ mod tests {
         let udp = asked(r#"{"udp":true,"time":3,"bandwidth":8000,"burst":5000}"#).unwrap();
         assert_eq!((udp.length, udp.burst), (1460, 1000));
         assert_eq!(udp.udp, Some(Width::Bits32));
+        // 12.5 MB are what may pass in a moment, all streams together.
+        let many = r#"{"udp":true,"time":3,"bandwidth":1,"burst":1000,"len":62500,"parallel":20}"#;
+        assert_eq!(asked(many).unwrap().burst, 10);
         let wide = r#"{"udp":true,"time":3,"bandwidth":8000,"udp_counters_64bit":1}"#;
         assert_eq!(asked(wide).unwrap().udp, Some(Width::Bits64));
     }
@@ -314,6 +322,15 @@ mod tests {
         check(r#"{"tcp":true,"time":1,"parallel":200}"#, 6, "streams");
         // As much as is allowed, in both directions.
         asked(r#"{"tcp":true,"time":60,"bandwidth":1000000000,"bidirectional":true}"#).unwrap();
+        let slow = Limits {
+            bits_per_s: 80_000,
+            ..LIMITS
+        };
+        let datagrams = |text: &[u8]| order(&Parameters::of(text).unwrap(), slow, LIMITS.time);
+        datagrams(br#"{"udp":true,"time":1,"bandwidth":1,"parallel":10,"len":1000}"#).unwrap();
+        let refusal = datagrams(br#"{"udp":true,"time":1,"bandwidth":1,"len":10001}"#).unwrap_err();
+        assert_eq!(refusal.number, 27);
+        assert!(refusal.to_string().contains("each stream"), "{refusal}");
         let left = Duration::from_secs(5);
         let long = Parameters::of(br#"{"tcp":true,"time":6}"#).unwrap();
         let refusal = order(&long, LIMITS, left).unwrap_err();

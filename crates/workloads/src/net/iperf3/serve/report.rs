@@ -52,13 +52,13 @@ impl Tested {
     }
 
     /// That the rate is what is allowed, where the client asked for none and it is.
-    fn held(&self) -> Option<String> {
+    fn held(&self) -> Option<Bits> {
         let least = HELD_FROM * approx(self.limit);
         let is_held = |way| approx(rate(self.bytes(way), self.seconds())) >= least;
         let any = [Direction::Up, Direction::Down].into_iter().any(is_held);
         // What is over at once was not held up.
         let is_free = self.order.bits_per_s.is_none() && self.seconds() >= HELD_FOR_S;
-        (is_free && any).then(|| format!("held to {} by `--max-rate`", Bits(self.limit)))
+        (is_free && any).then_some(Bits(self.limit))
     }
 
     /// As the client reads it.
@@ -76,8 +76,8 @@ impl Tested {
             },
             congestion_used: congestion(&self.flowed),
             streams: self.streams().map(|stream| self.result(stream)).collect(),
-            server_output_text: None,
-            server_output_json: None,
+            held_to: self.held().and_then(|Bits(held)| i64::try_from(held).ok()),
+            ..Results::default()
         }
     }
 
@@ -124,7 +124,10 @@ impl Tested {
             text.push('\n');
         }
         if let Some(held) = self.held() {
-            let _ = writeln!(text, "the rate was {held} of this server");
+            let _ = writeln!(
+                text,
+                "the rate was held to {held} by `--max-rate` of this server"
+            );
         }
         text
     }
@@ -189,7 +192,7 @@ pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
         }
     }
     if let Some(held) = tested.held() {
-        let _ = write!(text, "; {held}");
+        let _ = write!(text, "; held to {held} by `--max-rate`");
     }
     for (id, _, flowed) in tested.streams() {
         if let Some(error) = &flowed.error {

@@ -167,8 +167,15 @@ pub(super) fn tune(carrier: &Carrier, asked: &Parameters, length: usize) -> Vec<
             notes.push(format!("{what}: {error}"));
         }
     };
-    if asked.server_affinity.is_some() {
-        tried("choose a CPU", Err(ErrorKind::Unsupported.into()));
+    for (is_asked, what) in [
+        (asked.server_affinity.is_some(), "choose a CPU"),
+        (asked.flowlabel > 0, "set a flow label"),
+        (asked.zerocopy > 0, "send without a copy"),
+        (asked.skip_rx_copy > 0, "receive without a copy"),
+    ] {
+        if is_asked {
+            tried(what, Err(ErrorKind::Unsupported.into()));
+        }
     }
     let (socket, at) = match carrier {
         Carrier::Tcp(stream) => (stream.as_fd(), stream.local_addr()),
@@ -197,7 +204,7 @@ pub(super) fn tune(carrier: &Carrier, asked: &Parameters, length: usize) -> Vec<
             }
         }
         Carrier::Udp(socket, _) => {
-            if asked.window == 0 {
+            if asked.window <= 0 {
                 tried("set buffers", make_room(socket));
             }
             if asked.dont_fragment > 0 && !is_ipv6 {

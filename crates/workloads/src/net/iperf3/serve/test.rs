@@ -197,7 +197,11 @@ impl Test<'_, '_> {
             let next = omitted_until.unwrap_or(u64::MAX).saturating_sub(now);
             let look = LOOK.min(Duration::from_nanos(next));
             match self.line.is_readable_within(look) {
-                Ok(false) => continue,
+                // A client that closed its streams has something to say as well.
+                Ok(false) => match flows.failed() {
+                    Some(error) => return (counted_from, Err(Ending::system("send", error))),
+                    None => continue,
+                },
                 Ok(true) => {}
                 Err(error) => {
                     let failed = Ending::system("wait for the client", error);

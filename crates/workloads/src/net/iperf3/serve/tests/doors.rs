@@ -47,6 +47,25 @@ fn a_second_client_and_a_stream_of_nobody_are_denied_at_once() {
 }
 
 #[test]
+fn all_streams_of_a_test_may_come_before_the_first_says_whose_they_are() {
+    let asks = r#"{"tcp":true,"time":10,"parallel":128,"bidirectional":true}"#;
+    serving(|at| {
+        let mut client = Client::asking(at, ONE, asks);
+        client.hears(&[State::CreateStreams]);
+        let mut streams: Vec<TcpStream> = (0..256).map(|_| connect(at)).collect();
+        // Nobody of them is thrown out meanwhile.
+        sys::clock::sleep(300_000_000);
+        for stream in &mut streams {
+            stream.write_all(ONE).unwrap();
+        }
+        client.hears(&[State::TestStart, State::TestRunning]);
+        drop(streams);
+        drop(client);
+        whole_test(at);
+    });
+}
+
+#[test]
 fn what_is_no_order_is_refused_by_iperf3_s_numbers_and_the_next_is_served() {
     let limits = Limits {
         bits_per_s: 1_000_000,

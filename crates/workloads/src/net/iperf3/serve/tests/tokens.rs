@@ -168,7 +168,9 @@ fn what_would_outlast_the_server_is_refused_with_what_it_takes() {
             let told = Trouble::Short { left_s, needs_s }
                 .told(&peer(at), "begin")
                 .to_string();
-            assert!(told.contains(&format!("`--for {needs_s}s`")), "{told}");
+            // Five minutes more, for whoever starts it again.
+            let asks = ["`--for 7m`", "`--for 8m`"].map(|asks| told.contains(asks));
+            assert!(asks.contains(&true), "{told}");
         }
         session(at).facts(1, soon()).unwrap();
     });
