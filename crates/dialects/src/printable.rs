@@ -9,9 +9,11 @@ use std::fmt::Write as _;
 /// Characters of [`said`] before anything is spelled: two lines of a wide terminal.
 const SAID_CHARS_MAX: usize = 400;
 
-/// `text` on one line: line breaks and tabs become spaces, every other control or direction mark becomes `?`.
+/// `text` on one line: line breaks and tabs become spaces, other control or direction marks become `?`. What helps
+/// against an error, which has a line of its own, stays apart from it.
 pub fn printable(text: &str) -> String {
-    text.chars()
+    text.replace("\nhint: ", "; hint: ")
+        .chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
             c if is_unsafe(c) => '?',
@@ -102,6 +104,15 @@ mod tests {
         assert_eq!(read(&safe), read(&text));
         assert!(safe.contains("新 é 🦀"));
         assert_eq!(json(safe.clone()), safe);
+    }
+
+    #[test]
+    fn an_error_and_what_helps_are_two_parts_of_one_line() {
+        assert_eq!(
+            printable("it is busy\nhint: wait"),
+            "it is busy; hint: wait"
+        );
+        assert_eq!(printable("one\ttwo\r\n\u{1b}[31m"), "one two  ?[31m");
     }
 
     #[test]

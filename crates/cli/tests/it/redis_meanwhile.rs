@@ -147,8 +147,9 @@ fn a_server_that_comes_back_or_lets_others_in_first_is_measured_on() {
     let again = ["waiting for up to", "is there again after"];
     says(&done, &again);
     assert_eq!(said(&done).matches(again[1]).count(), 3, "{done:#?}");
+    // The first page may have others in its place.
     says(
-        &done,
+        &bed.run(&["show", "latest", "--full"]).code(0),
         &["keys were missing before a round: all were made anew"],
     );
     assert_eq!(server.ask(&["DBSIZE"]), "0");

@@ -186,7 +186,7 @@ impl Talk {
             stop();
         }
         let until = Until::after(SAYS_WITHIN);
-        control.exchange(ours, until).map_err(end)
+        control.exchange(ours, false, until).map_err(end)
     }
 }
 

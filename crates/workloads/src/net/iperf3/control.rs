@@ -223,11 +223,21 @@ impl Control {
         self.expect(State::ExchangeResults, until)
     }
 
-    /// Gives our results for the server's, and goes.
-    pub(crate) fn exchange(self, ours: &Results, until: Until) -> Result<Results, Trouble> {
+    /// Gives our results for the server's, with its report where that was asked for, and goes.
+    pub(crate) fn exchange(
+        self,
+        ours: &Results,
+        wants_report: bool,
+        until: Until,
+    ) -> Result<Results, Trouble> {
         ours.write(&mut self.timed(until))?;
         self.hear(until)?;
-        let theirs = Results::read(&mut self.timed(until))?;
+        let mut from = self.timed(until);
+        let theirs = if wants_report {
+            Results::read_with_report(&mut from)?
+        } else {
+            Results::read(&mut from)?
+        };
         self.expect(State::DisplayResults, until)?;
         State::IperfDone.write(&mut self.timed(until))?;
         self.leave();

@@ -6,7 +6,7 @@ use super::parameters::STREAMS_MAX;
 use super::wire_error::{Part, WireError};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
+use serde_json::Value;
 use std::fmt;
 use std::io::{Read, Write};
 
@@ -35,8 +35,9 @@ pub struct Results {
     /// The server's own report, where the client asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_output_text: Option<String>,
-    /// The same of a server that reports for programs: JSON as it came, of which nobody here needs the parts.
-    #[serde(skip_serializing, deserialize_with = "as_it_came")]
+    /// The same of a server that reports for programs, as JSON: where somebody [asks for it](Self::read_with_report),
+    /// because its parts take a hundred times the memory of its text.
+    #[serde(skip)]
     pub server_output_json: Option<String>,
     /// Bits per second to which `kurabe net serve` held a test that asked for no rate, where that decided it.
     #[serde(rename = "kurabe_held_to")]
@@ -101,6 +102,16 @@ impl Results {
         Self::of(&bytes)
     }
 
+    /// The same with the server's own report, which the client has asked for.
+    pub fn read_with_report(from: &mut impl Read) -> Result<Self, WireError> {
+        let bytes = frame::read(from, Part::Results, RESULTS_MAX)?;
+        let report: WithReport = frame::object(&bytes, Part::Results)?;
+        Ok(Self {
+            server_output_json: report.server_output_json.map(|json| json.to_string()),
+            ..Self::of(&bytes)?
+        })
+    }
+
     /// Of JSON.
     pub fn of(bytes: &[u8]) -> Result<Self, WireError> {
         let read: Self = frame::object(bytes, Part::Results)?;
@@ -124,9 +135,11 @@ impl Results {
     }
 }
 
-fn as_it_came<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    let raw = Option::<Box<RawValue>>::deserialize(from)?;
-    Ok(raw.map(|raw| raw.get().to_owned()))
+/// What else is in the frame.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WithReport {
+    server_output_json: Option<Value>,
 }
 
 /// No more of them than a test in both directions has.
@@ -170,8 +183,11 @@ mod tests {
             br#"{"streams":[{"id":1,"bytes":5,"jitter":null,"start_time":1,"end_time":3.5}]}"#;
         assert_eq!(Results::of(times).unwrap().streams[0].seconds(), Some(2.5));
         let report = br#"{"streams":[],"server_output_json":{"b":[1, 2],"a":{}}}"#;
-        let report = Results::of(report).unwrap().server_output_json.unwrap();
-        assert_eq!(report, r#"{"b":[1, 2],"a":{}}"#);
+        assert_eq!(Results::of(report).unwrap().server_output_json, None);
+        let length = u32::try_from(report.len()).unwrap().to_be_bytes();
+        let frame = [&length[..], report].concat();
+        let read = Results::read_with_report(&mut frame.as_slice()).unwrap();
+        assert_eq!(read.server_output_json.unwrap(), r#"{"a":{},"b":[1,2]}"#);
         let backwards = br#"{"streams":[{"id":1,"bytes":5,"start_time":2,"end_time":1}]}"#;
         assert_eq!(Results::of(backwards).unwrap().streams[0].seconds(), None);
     }

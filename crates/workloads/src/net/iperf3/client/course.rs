@@ -262,10 +262,12 @@ impl<'a> Course<'a> {
             let _ = down.flows.end();
         }
         let until = Until::after(SAYS_WITHIN);
-        let theirs = self.control.exchange(&results(&ended), until);
+        let wants_report = order.parameters.get_server_output > 0;
+        let ours = results(&ended);
+        let theirs = self.control.exchange(&ours, wants_report, until);
         let theirs = theirs.map_err(stopped)?;
         take_in(&mut ended, theirs, |place| series.packets_before(place));
-        if order.parameters.get_server_output == 0 {
+        if !wants_report {
             // One of 3.12 goes on to report once a client has asked for it.
             ended.remote_report = None;
         }
