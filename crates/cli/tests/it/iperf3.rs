@@ -334,12 +334,7 @@ fn ctrl_c_ends_the_wait_for_a_server_that_says_nothing() {
     let bed = Bed::new();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
-    let mut command = bed.command(&["iperf3", "-c", "127.0.0.1", "-p", &port]);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = bed.start(&["iperf3", "-c", "127.0.0.1", "-p", &port]);
     let _waits = silent.accept().unwrap();
     signal(&child, "-INT");
     let done = Done::from(child.wait_with_output().unwrap()).code(1);

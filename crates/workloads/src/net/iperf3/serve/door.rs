@@ -34,7 +34,7 @@ use sys::limits::is_out_of_files;
 use sys::ready::{Ready, is_readable_within};
 
 /// Connections that have not said whose they are, at a time: all streams of a test, which may come before the first
-/// word of any, and as many strangers again as half of one direction's.
+/// word of any, and 64 strangers.
 const PLACES: usize = 2 * STREAMS_MAX as usize + 64;
 
 /// How long a connection has for its cookie, or for all of its proof.

@@ -100,7 +100,7 @@ pub(super) fn order(asked: &Parameters, limits: Limits, left: Duration) -> Resul
     };
     let length = usize::try_from(asked.len).ok();
     let length = length.filter(|&length| length > 0).unwrap_or(default);
-    // What goes at once is no more than passes in a moment at the rate that is allowed.
+    // What goes at once is a block of each stream, or what passes in a moment at the rate that is allowed.
     let allowed = usize::try_from(limits.bits_per_s / 8).unwrap_or(usize::MAX);
     if asked.udp && count * length > allowed {
         let words = "a datagram of each stream is more than `--max-rate` allows in a second";
