@@ -4,7 +4,7 @@
 //! machines have are named with the command that installs them; where one is missing, its step falls back or says
 //! that it was skipped, never that it passed.
 
-use crate::process::{cargo, host_target, output, succeed, succeeds, target_dir};
+use crate::process::{cargo, cargo_offline, host_target, output, succeed, succeeds, target_dir};
 use crate::{generate, pages, tidy};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -194,8 +194,14 @@ fn deny(root: &Path) -> anyhow::Result<Ended> {
 pub(crate) fn metadata(root: &Path) -> anyhow::Result<PathBuf> {
     // Left alone, cargo-deny asks for the dependencies of every system, also those that nobody here ever downloads.
     let target = host_target(root)?;
-    let what = ["metadata", "--format-version", "1", "--locked", "--offline"];
-    let metadata = output(cargo(root, &what).args(["--filter-platform", &target]))?;
+    let what = [
+        "metadata",
+        "--format-version",
+        "1",
+        "--filter-platform",
+        &target,
+    ];
+    let metadata = output(&mut cargo_offline(root, &what)?)?;
     let path = target_dir(root).join("deny-metadata.json");
     std::fs::write(&path, metadata).with_context(|| format!("write `{}`", path.display()))?;
     Ok(path)

@@ -7,7 +7,7 @@
 //! And these crates are compiled as our own code is, in `release` as in `dist`: in one unit, so that what is inlined
 //! within them does not depend on how they were cut.
 
-use crate::process::{cargo, host_target, output};
+use crate::process::{cargo_offline, host_target, output};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -57,19 +57,22 @@ fn different(said: &Features, resolved: &Features) -> Vec<String> {
 
 #[test]
 fn measured_crates_have_the_features_that_the_page_says_in_every_build() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let target = host_target(&root).unwrap();
+    check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+}
+
+/// Asserts it of the workspace at `root`.
+pub(crate) fn check(root: &Path) {
+    let target = host_target(root).unwrap();
     let said = said(PAGE);
     for build in [
         &["-p", "workloads"][..],
         &["-p", "kurabe"],
         &["--workspace"],
     ] {
-        let what = ["tree", "--locked", "--offline", "-e", "normal"];
-        let format = [
-            "--prefix", "none", "--format", "{p}|{f}", "--target", &target,
-        ];
-        let tree = output(cargo(&root, &what).args(build).args(format)).unwrap();
+        let what = ["tree", "-e", "normal", "--target", &target];
+        let format = ["--prefix", "none", "--format", "{p}|{f}"];
+        let mut tree = cargo_offline(root, &what).unwrap();
+        let tree = output(tree.args(build).args(format)).unwrap();
         let none: [String; 0] = [];
         assert_eq!(different(&said, &resolved(&tree)), none, "{build:?}");
     }

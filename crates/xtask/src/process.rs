@@ -24,6 +24,19 @@ pub fn cargo(dir: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// cargo asked about the packages of the lock file, such as `metadata` or `tree`: fetched first, as far as this
+/// machine's system needs them, so that an empty cargo home is enough; then without the network, so that the answer is
+/// about the locked packages alone.
+pub fn cargo_offline(dir: &Path, arguments: &[&str]) -> anyhow::Result<Command> {
+    let target = host_target(dir)?;
+    let fetch = ["fetch", "--locked", "--quiet", "--target", &target];
+    succeed(&mut cargo(dir, &fetch))
+        .context("fetch the packages of `Cargo.lock`\nhint: once, this needs the network")?;
+    let mut command = cargo(dir, arguments);
+    command.args(["--locked", "--offline"]);
+    Ok(command)
+}
+
 /// Runs `command` to its end, its output going where ours goes; anything but success is an error.
 pub fn succeed(command: &mut Command) -> anyhow::Result<()> {
     let shown = shown(command);
@@ -84,4 +97,73 @@ pub fn shown(command: &Command) -> String {
     words.extend(command.get_args());
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .canonicalize()
+            .unwrap()
+    }
+
+    /// Set in the child process whose cargo home was empty when it began.
+    const CHILD: &str = "KURABE_TEST_EMPTY_CARGO_HOME";
+
+    /// As on a fresh machine: a child of this test asks all that tasks ask of the packages (`gen`, `dist`, `ci`'s deny
+    /// and tests, `advisories`), with a cargo home that has nothing but the registry's settings.
+    #[test]
+    fn every_question_about_packages_is_answered_with_an_empty_cargo_home() {
+        if std::env::var_os(CHILD).is_some() {
+            crate::generate::licences::check(&root()).unwrap();
+            crate::ci::metadata(&root()).unwrap();
+            crate::features::check(&root());
+            return;
+        }
+        let (home, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let own = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let own = own.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+        let settings = own.map(|own| own.join("config.toml"));
+        if let Some(settings) = settings.filter(|settings| settings.exists()) {
+            std::fs::copy(settings, home.path().join("config.toml")).unwrap();
+        }
+        let mut child = command(&root(), std::env::current_exe().unwrap());
+        child
+            .args(["--exact", "--nocapture"])
+            .arg("process::tests::every_question_about_packages_is_answered_with_an_empty_cargo_home")
+            .env(CHILD, "1")
+            .env("CARGO_HOME", home.path())
+            .env("CARGO_TARGET_DIR", target.path());
+        let done = child.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{said}");
+        let fetched = home.path().join("registry/cache");
+        assert!(fetched.exists(), "the child fetched nothing: {said}");
+    }
+
+    /// A question without the network that does not go through [`cargo_offline`] fails on a fresh machine alone.
+    #[test]
+    fn what_is_asked_offline_is_fetched_before() {
+        let asks = |line: &str| line.contains("\"--offline\"") && !line.contains("\"deny\"");
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut found = Vec::new();
+        let mut dirs = vec![here];
+        while let Some(dir) = dirs.pop() {
+            for entry in std::fs::read_dir(&dir).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    dirs.push(path);
+                } else if !path.ends_with("process.rs") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    found.extend(text.lines().filter(|line| asks(line)).map(str::to_owned));
+                }
+            }
+        }
+        // `cargo deny` is given the packages of `ci::metadata`.
+        found.retain(|line| !line.contains("advisories"));
+        assert_eq!(found, [""; 0]);
+    }
 }

@@ -10,7 +10,7 @@
 //! and how lines are broken stand there once.
 
 use super::Files;
-use crate::process::{cargo, host_target, output};
+use crate::process::{cargo_offline, host_target, output};
 use anyhow::{Context, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -82,17 +82,9 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
 /// of it.
 pub(crate) fn linked(root: &Path) -> anyhow::Result<BTreeSet<String>> {
     let target = host_target(root)?;
-    let what = [
-        "tree",
-        "--locked",
-        "--offline",
-        "-p",
-        "kurabe",
-        "-e",
-        "normal",
-    ];
-    let format = ["--prefix", "none", "--format", "{p}", "--target", &target];
-    Ok(packages(&output(cargo(root, &what).args(format))?))
+    let what = ["tree", "-p", "kurabe", "-e", "normal", "--target", &target];
+    let format = ["--prefix", "none", "--format", "{p}"];
+    Ok(packages(&output(cargo_offline(root, &what)?.args(format))?))
 }
 
 /// The packages of a list of `name vVERSION (PATH)`, one a line, without those of this workspace, which have a path.
@@ -109,8 +101,14 @@ fn packages(tree: &str) -> BTreeSet<String> {
 
 fn crates(root: &Path) -> anyhow::Result<Vec<Crate>> {
     let target = host_target(root)?;
-    let what = ["metadata", "--format-version", "1", "--locked", "--offline"];
-    let metadata = output(cargo(root, &what).args(["--filter-platform", &target]))?;
+    let what = [
+        "metadata",
+        "--format-version",
+        "1",
+        "--filter-platform",
+        &target,
+    ];
+    let metadata = output(&mut cargo_offline(root, &what)?)?;
     let metadata: serde_json::Value =
         serde_json::from_str(&metadata).context("read what `cargo metadata` printed")?;
     let packages = metadata["packages"].as_array();
