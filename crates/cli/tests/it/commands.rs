@@ -50,7 +50,8 @@ fn an_unusable_directory_is_said_before_measuring() {
 #[test]
 fn a_work_directory_in_memory_is_warned_about_on_every_file_system_figure() {
     let bed = Bed::new();
-    let args = ["run", "fs.copy-256", "--passes", "1", "--dir", "/dev/shm"];
+    let args = "run fs.copy-256 --passes 1 --full --dir /dev/shm";
+    let args: Vec<&str> = args.split(' ').collect();
     let done = bed.run(&args).code(0).err_has(&["in memory (tmpfs)"]);
     done.out_has(&["tmpfs", "says nothing about a disk"]);
 }

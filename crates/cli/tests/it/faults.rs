@@ -83,7 +83,15 @@ fn what_could_not_be_done_for_a_while_costs_its_round_and_is_said() {
     let args = |round: &str| {
         let kind = "selftest.fault.kind=unsupported";
         let round = format!("selftest.fault.round={round}");
-        let fixed = ["run", "selftest.fault", "--passes", "7", "--set", kind];
+        let fixed = [
+            "run",
+            "selftest.fault",
+            "--full",
+            "--passes",
+            "7",
+            "--set",
+            kind,
+        ];
         let args = fixed.map(str::to_owned);
         [&args[..], &["--set".to_owned(), round]].concat()
     };
@@ -263,7 +271,8 @@ fn a_run_of_another_machine_is_not_gone_on_with() {
 #[test]
 fn a_work_directory_that_is_removed_does_not_come_back_unmarked() {
     let bed = Bed::new();
-    let child = bed.start(&["run", "os.pipe", "--passes", "12", "--label", "long"]);
+    let args = "run os.pipe --passes 12 --label long --full";
+    let child = bed.start(&args.split(' ').collect::<Vec<_>>());
     eventually(60, || rounds_kept(&bed) >= 1);
     let dir = bed.left_behind();
     // The round that is going on may put a file in while we empty it.

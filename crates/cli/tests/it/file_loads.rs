@@ -427,13 +427,19 @@ mod root {
             note.contains("in place of 2048 MiB: there is no room for more"),
             "{note}"
         );
-        bed.run(&["show"])
+        bed.run(&["show", "--full"])
             .code(0)
             .out_has(&["there is no room for more"]);
         bed.run(
             &[
                 &common[..],
-                &["--set", "fs.*.files=1000", "--set", "fs.*.block=1M"],
+                &[
+                    "--full",
+                    "--set",
+                    "fs.*.files=1000",
+                    "--set",
+                    "fs.*.block=1M",
+                ],
             ]
             .concat(),
         )

@@ -268,7 +268,7 @@ fn transactions_that_meet_are_tried_again_and_counted() {
     // try: the round holds, and the code is told.
     let args = short(
         "db.oltp-write-only",
-        &["--db", &url, "--set", "db.*.time=4s"],
+        &["--db", &url, "--set", "db.*.time=4s", "--full"],
     );
     let mut child = bed
         .command(&args)
@@ -312,7 +312,7 @@ fn a_mariadb_that_is_set_up_oddly_is_measured_all_the_same() {
     let url = server.socket("root", "shop");
     bed.run(&short(
         "db.oltp-read-write",
-        &["--db", &url, "--copies", "2"],
+        &["--db", &url, "--copies", "2", "--full"],
     ))
     .code(0)
     .out_says(&[

@@ -40,6 +40,7 @@ fn copies_that_wait_for_a_cpu_are_said_to_wait() {
         "3",
         "--passes",
         "1",
+        "--full",
     ];
     let done = bed.behind(&["taskset", "-c", "0"], &args).code(0);
     done.out_says(&[
@@ -79,6 +80,7 @@ fn a_size_that_does_not_fit_is_left_out_with_what_it_needs() {
         "memory.latency-512m.size=256G",
         "--passes",
         "1",
+        "--full",
     ];
     let done = bed.run(&args).code(0);
     done.out_has(&[
@@ -150,7 +152,7 @@ mod root {
         let bed = Bed::new();
         // Not even the 128 MiB that a curve has at least.
         let limit = MemoryLimit::new(120 << 20);
-        let args = ["run", "memory.levels-small", "--passes", "1"];
+        let args = ["run", "memory.levels-small", "--passes", "1", "--full"];
         let done = limit.run(&bed, "", &args).code(0);
         done.out_says(&[
             "the curve ends at",
@@ -161,18 +163,23 @@ mod root {
 
     #[test]
     #[ignore = "root: makes a memory cgroup"]
-    fn copies_share_little_memory_evenly_and_say_that_it_is_little() {
+    fn copies_share_little_memory_evenly_and_stay_within_it() {
         let bed = Bed::new();
-        // Too little for two copies that have four times a last cache of 105 MiB each, and enough for twice that.
-        let limit = MemoryLimit::new(700 << 20);
-        let done = limit.run(&bed, "", &["run", "memory.triad@2", "--passes", "2"]);
-        if done.out.contains("too little memory: ") {
-            eprintln!(
-                "skipped: two copies have no room for arrays beyond the caches of this machine"
-            );
+        // What arrays are on machines of other caches is tested in `memory::curve::observed`; here, that two processes
+        // agree within a limit of the kernel's, or are refused by it, whatever the caches of this machine are.
+        let limit_mib = 700;
+        let limit = MemoryLimit::new(limit_mib << 20);
+        let args = ["run", "memory.triad@2", "--passes", "2", "--full"];
+        let done = limit.run(&bed, "", &args);
+        let said: Vec<&str> = done.out.split_whitespace().collect();
+        if let Some((_, why)) = said.join(" ").split_once("too little memory: ") {
+            let mib = |text: &str| text.split(' ').find_map(|word| word.parse::<u64>().ok());
+            let (needed, left) = why.split_once("each copy may take").unwrap();
+            let (needed, left) = (mib(needed).unwrap(), mib(left).unwrap());
+            assert!(left < needed && 2 * left < limit_mib, "{}", done.out);
             return;
         }
-        let done = done.code(0);
+        done.code(0);
         let text = bed.run(&["export", "latest"]).code(0).out;
         let kept: serde_json::Value = serde_json::from_str(&text).unwrap();
         let rounds = kept["run"]["rounds"].as_array().unwrap();
@@ -183,9 +190,6 @@ mod root {
             assert_eq!(bytes(0).to_bits(), bytes(1).to_bits());
             // All three arrays of both, within the limit.
             assert!(bytes(0) * 6.0 < 700.0 * 1_048_576.0, "{copies}");
-            let notes = round["outcome"]["done"]["notes"].to_string();
-            let small = notes.contains("in place of");
-            assert_eq!(small, done.out.contains("the cache's"), "{notes}");
         }
     }
 

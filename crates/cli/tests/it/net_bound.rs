@@ -99,7 +99,7 @@ fn no_round_begins_that_would_go_beyond_it() {
     let done = run(
         &bed,
         &server,
-        &[&large[..], &["6", "--max-bytes", &words]].concat(),
+        &[&large[..], &["6", "--full", "--max-bytes", &words]].concat(),
     );
     let kept = kept(&bed);
     let did = kept.rounds.iter().filter(|round| round.failure().is_none());

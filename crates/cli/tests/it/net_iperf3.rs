@@ -373,7 +373,8 @@ pub(crate) mod root {
         let bed = Bed::new();
         let begin = sys::clock::monotonic();
         let set = ["--set", "net.tcp.time=30s"];
-        let args = ["run", "net.tcp", "--passes", "1", "--peer", "10.77.0.2"];
+        let args = "run net.tcp --full --passes 1 --peer 10.77.0.2";
+        let args: Vec<&str> = args.split(' ').collect();
         let down = "(sleep 3; ip link set v0 down) &\n";
         let done = between(&bed, down, &[&args[..], &set].concat()).code(4);
         says(&done, &["send to `10.77.0.2:5201`"]);
@@ -424,7 +425,8 @@ pub(crate) mod root {
                    n=$((n+1)); [ $n -lt 100 ]; sleep 0.1; done\n"
             );
             let bed = Bed::new();
-            let args = ["run", "net.tcp", "--passes", "1", "--peer", "10.79.0.2"];
+            let args = "run net.tcp --full --passes 1 --peer 10.79.0.2";
+            let args: Vec<&str> = args.split(' ').collect();
             let done = between(&bed, &links, &[&args[..], &SHORT].concat()).code(0);
             let way = "interface `v0` (driver `veth`), path MTU 1280 bytes";
             assert!(done.says(way), "{far}: {}", done.out);

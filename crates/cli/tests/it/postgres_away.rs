@@ -84,7 +84,7 @@ fn a_server_that_does_not_come_back_is_given_up_with_the_reason() {
     };
     let bed = Bed::new();
     let began = sys::clock::monotonic();
-    let args = ["run", "db.oltp-read-write", "--budget", "20s"];
+    let args = ["run", "db.oltp-read-write", "--full", "--budget", "20s"];
     let more = ["--set", "db.*.time=500ms"];
     let child = begun(&bed, &server, &[&args[..], &more].concat());
     server.kill();

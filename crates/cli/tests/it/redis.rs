@@ -488,6 +488,7 @@ fn a_server_that_is_killed_in_the_middle_is_waited_for_and_one_error() {
     let args = [
         "run",
         "db.kv-mixed",
+        "--full",
         "--copies",
         "4",
         "--budget",

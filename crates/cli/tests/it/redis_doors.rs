@@ -94,7 +94,9 @@ fn a_user_who_may_not_ask_for_settings_measures_and_is_told_less() {
         .collect();
     server.ask(&words);
     let url = server.loopback().replace("//", "//few@");
-    let done = bed.run(&short("db.kv-mixed", &["--db", &url])).code(0);
+    let done = bed
+        .run(&short("db.kv-mixed", &["--full", "--db", &url]))
+        .code(0);
     says(
         &done,
         &[

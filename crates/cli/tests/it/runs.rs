@@ -256,7 +256,7 @@ fn a_run_that_is_interrupted_before_its_first_round_ends_is_not_kept() {
 fn a_budget_for_too_few_rounds_is_said() {
     let bed = Bed::new();
     let done = bed
-        .run(&["run", "selftest.sleep", "--budget", "1s"])
+        .run(&["run", "selftest.sleep", "--full", "--budget", "1s"])
         .code(0);
     done.out_has(&["only"]);
 }

@@ -300,7 +300,15 @@ fn runs_out_of_connections(server: &mariadb::Server) {
 fn stays_away(mut server: mariadb::Server) {
     let bed = Bed::new();
     let url = server.socket("root", "shop");
-    let run = ["run", "db.point-select", "--budget", "8s", "--db", &url];
+    let run = [
+        "run",
+        "db.point-select",
+        "--full",
+        "--budget",
+        "8s",
+        "--db",
+        &url,
+    ];
     let set = ["--set", "db.*.table_size=1000", "--set", "db.*.time=500ms"];
     let child = bed.start(&[&run[..], &set].concat());
     eventually(60, || bed.rounds() > 0);

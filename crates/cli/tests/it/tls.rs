@@ -95,7 +95,7 @@ fn run(bed: &Bed, test: &str, url: &str, more: &[&str]) -> Done {
 /// A run that goes well and says this.
 #[track_caller]
 fn measured(bed: &Bed, test: &str, url: &str, expected: &[&str]) -> serde_json::Value {
-    let done = run(bed, test, url, &["--label", "encrypted"]).code(0);
+    let done = run(bed, test, url, &["--full", "--label", "encrypted"]).code(0);
     let all = said(&done);
     for word in expected {
         assert!(all.contains(word), "{url}: `{word}` is not in {all}");

@@ -10,7 +10,7 @@ mod root {
         let bed = Bed::new();
         let disk = Disk::new("200M", "-m 0 -N 512", "defaults");
         let args = |more: &[&'static str]| [&SMALL[..5], &SMALL[7..11], more].concat();
-        let args = args(&["--dir"]);
+        let args = args(&["--full", "--dir"]);
         let done = bed.run(&[&args[..], &[disk.dir()]].concat());
         // There is no room for so many files, and that is another matter than the large one.
         let done = done.code(4);
@@ -26,6 +26,7 @@ mod root {
         let full = bed.run(&[
             "run",
             "fs.bonnie",
+            "--full",
             "--dir",
             disk.dir(),
             "--set",
@@ -48,7 +49,7 @@ mod root {
             "mkdir {0}; mount -t tmpfs -o size=40M none {0}",
             point.display()
         ));
-        let done = small(&bed, &["--dir", point.to_str().unwrap()]);
+        let done = small(&bed, &["--full", "--dir", point.to_str().unwrap()]);
         sh(&format!("umount {}", point.display()));
         done.code(0)
             .out_says(&["came out of the page cache, and not from a device"]);

@@ -10,7 +10,7 @@ mod root {
     #[ignore = "root: makes a loop device"]
     fn reading_a_device_needs_no_consent_and_changes_nothing() {
         let (bed, disk) = (Bed::new(), Loop::new("64M"));
-        let device = ["--device", disk.device.as_str()];
+        let device = ["--full", "--device", disk.device.as_str()];
         let done = bed.run(&args("storage.randread-4k-qd32", &device)).code(0);
         done.out_has(&["hold nothing but zeros"]);
         assert!(disk.image_bytes().iter().all(|&byte| byte == 0));

@@ -33,6 +33,7 @@ mod root {
         assert_eq!(std::env::consts::ARCH, "x86_64");
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let sets = [
+            "--full",
             "--dir",
             dir.path().to_str().unwrap(),
             "--set",
@@ -69,6 +70,7 @@ mod root {
         sh(&format!("chmod 777 {}", bed.path().display()));
         let wrapper = [&NOBODY[..], &["prlimit", "--memlock=65536"]].concat();
         let more = [
+            "--full",
             "--set",
             "storage.*.size=8M",
             "--set",
@@ -117,7 +119,8 @@ mod root {
         sh(&format!("chmod 777 {}", bed.path().display()));
         // 1 forbids it to users without CAP_SYS_ADMIN alone, so that nobody else on this machine notices.
         let _forbidden = Sysctl::set(path, "1");
-        let sets = ["--set", "storage.*.size=8M", "--set", "storage.*.direct=no"];
+        let sets = "--full --set storage.*.size=8M --set storage.*.direct=no";
+        let sets: Vec<&str> = sets.split(' ').collect();
         let run = |more: &[&str]| {
             let all = [&sets[..], more].concat();
             bed.behind(&NOBODY, &args("storage.randread-4k-qd32", &all))

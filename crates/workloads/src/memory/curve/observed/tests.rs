@@ -29,6 +29,60 @@ fn what_was_observed_once_is_kept_for_the_run() {
 }
 
 #[test]
+fn all_copies_of_a_round_have_arrays_of_one_size_and_say_alike_that_they_are_small() {
+    let check = |cache_mib: u64, rooms_mib: [u64; 2], expected: Result<(u64, &str), &str>| {
+        let (_root, place) = testing::place();
+        let last = LastCache {
+            bytes: cache_mib * MIB,
+            shown: cache_mib * MIB,
+            seen: true,
+            huge: true,
+        };
+        keep(&place, &place.run_dir.join("last-cache"), &last).unwrap();
+        let arrays = |copy: u32, room_mib: u64| {
+            let place = Place {
+                copy,
+                copies: 2,
+                ..place.clone()
+            };
+            beyond_the_caches(&place, "arrays", |_| room_mib * MIB)
+        };
+        // The first copy decides; the second one would find another room by then.
+        let first = arrays(0, rooms_mib[0]);
+        match (first, expected) {
+            (Ok(first), Ok((mib, note))) => {
+                assert_eq!(first.bytes, mib * MIB, "{cache_mib} {rooms_mib:?}");
+                let said = first.note.clone().unwrap_or_default();
+                assert!(
+                    said.contains(note) && said.is_empty() == note.is_empty(),
+                    "{said}"
+                );
+                assert_eq!(arrays(1, rooms_mib[1]).unwrap(), first);
+            }
+            (Err(WorkError::Unsupported(why)), Err(words)) => assert!(why.contains(words), "{why}"),
+            (first, _) => panic!("{cache_mib} {rooms_mib:?}: {first:?}"),
+        }
+    };
+    let part = "a part of the figure is the cache's";
+    check(105, [4096, 300], Ok((420, "")));
+    check(
+        105,
+        [350, 250],
+        Ok((
+            210,
+            "2.0 times the last cache (105 MiB), because no more memory",
+        )),
+    );
+    check(105, [210, 100], Ok((210, part)));
+    check(105, [209, 4096], Err("twice the last cache of 105 MiB"));
+    check(32, [350, 100], Ok((256, "")));
+    check(32, [100, 350], Ok((64, part)));
+    check(480, [4096, 1000], Ok((1920, "")));
+    check(480, [1000, 4096], Ok((960, part)));
+    check(480, [350, 350], Err("960 MiB are needed"));
+}
+
+#[test]
 fn arrays_below_four_times_the_last_cache_say_so_and_below_twice_there_are_none() {
     let check = |bytes: u64, shown: u64, seen, room: u64, expected: Result<(u64, &str), &str>| {
         let last = LastCache {
