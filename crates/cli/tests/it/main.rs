@@ -48,6 +48,7 @@ mod offers;
 mod open_loop;
 mod owned;
 mod password;
+mod passwords_in_the_clear;
 mod postgres;
 mod postgres_away;
 mod postgres_duels;

@@ -24,6 +24,8 @@ pub struct Address {
     pub database: String,
     /// Whether connections are encrypted, which those over a Unix socket never are.
     pub tls: Option<Encryption>,
+    /// Whether the password may go as it is over a network (`password=clear`).
+    pub may_be_clear: bool,
 }
 
 /// Where a server listens.
@@ -95,6 +97,12 @@ pub enum BadAddress {
         "its `{0}`: kurabe has no certificate of its own to show\nhint: a user who has a password"
     )]
     ClientCertificate(&'static str),
+    /// Another word than the one that lets a password go as it is.
+    #[error(
+        "its `password` has one word, `clear`: the password may go over a network as it is\n\
+         hint: the password itself stands before the `@`: `redis://:PASSWORD@HOST`"
+    )]
+    NotClear,
     /// A parameter that would change nothing.
     #[error("its `{0}` means nothing without {1}")]
     Unused(&'static str, &'static str),
@@ -171,6 +179,7 @@ impl Address {
             port: port.map(str::to_owned),
             database: given(plain(path)?),
             tls: Words::new(plain_rest.is_none()),
+            may_be_clear: false,
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             found.take(pair)?;
@@ -190,6 +199,9 @@ impl Address {
 /// The address of this machine.
 const HERE: &str = "127.0.0.1";
 
+/// The word that lets a password go as it is.
+const CLEAR: &str = "clear";
+
 /// What has been read of a URL.
 struct Found {
     engine: Engine,
@@ -200,6 +212,7 @@ struct Found {
     port: Option<String>,
     database: Option<String>,
     tls: Words,
+    may_be_clear: bool,
 }
 
 impl Found {
@@ -225,7 +238,11 @@ impl Found {
             Parameter::Port => self.port = given(value),
             Parameter::User => self.user = given(value),
             Parameter::Database => self.database = given(value),
-            Parameter::Password => self.password = given(value),
+            Parameter::PasswordOrClear | Parameter::Clear if value == CLEAR => {
+                self.may_be_clear = true;
+            }
+            Parameter::Password | Parameter::PasswordOrClear => self.password = given(value),
+            Parameter::Clear => return Err(BadAddress::NotClear),
             Parameter::Socket if value.starts_with('/') => self.host = given(value),
             Parameter::Socket => return Err(BadAddress::Part(name)),
             of_tls => self.tls.take(name, *of_tls, value)?,
@@ -282,6 +299,13 @@ impl Found {
         if tls.is_some() && matches!(host, Host::Socket(_)) {
             return Err(BadAddress::OverSocket);
         }
+        let is_heard = tls.is_none() && matches!(host, Host::Name(_));
+        if self.may_be_clear && !is_heard {
+            return Err(BadAddress::Unused(
+                "password=clear",
+                "a network that is not encrypted",
+            ));
+        }
         let address = Address {
             engine,
             user,
@@ -289,6 +313,7 @@ impl Found {
             port,
             database,
             tls,
+            may_be_clear: self.may_be_clear,
         };
         Ok(Typed { address, password })
     }
@@ -404,7 +429,10 @@ impl fmt::Display for Address {
         }?;
         // Of a network alone, whose addresses have no other parameters.
         let asked = self.tls.as_ref();
-        let all = asked.map_or_else(Vec::new, |tls| tls.parameters(self.engine));
+        let mut all = asked.map_or_else(Vec::new, |tls| tls.parameters(self.engine));
+        if self.may_be_clear {
+            all.push(("password", CLEAR.to_owned()));
+        }
         for (place, (name, value)) in all.iter().enumerate() {
             let sign = if place == 0 { '?' } else { '&' };
             write!(f, "{sign}{name}={}", escaped(value, b"/"))?;
@@ -414,176 +442,4 @@ impl fmt::Display for Address {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn read(url: &str) -> Result<(String, Option<String>), BadAddress> {
-        let defaults = Defaults {
-            user: Some("me".to_owned()),
-            ..Defaults::default()
-        };
-        let typed = Address::read(url, &defaults)?;
-        Ok((typed.address.to_string(), typed.password))
-    }
-
-    #[test]
-    fn addresses_have_one_form_and_no_password() {
-        let check = |url: &str, expected: &str, password: Option<&str>| {
-            let found = read(url).unwrap_or_else(|why| panic!("{url}: {why}"));
-            assert_eq!(
-                found,
-                (expected.to_owned(), password.map(str::to_owned)),
-                "{url}"
-            );
-            // What is kept is read again.
-            assert_eq!(
-                read(expected).unwrap(),
-                (expected.to_owned(), None),
-                "{url}"
-            );
-        };
-        check(
-            "postgres://bob@db:5433/shop",
-            "postgres://bob@db:5433/shop",
-            None,
-        );
-        check("postgresql://db", "postgres://me@db:5432/me", None);
-        check(
-            "postgres://bob:s%40c@10.0.0.1/shop",
-            "postgres://bob@10.0.0.1:5432/shop",
-            Some("s@c"),
-        );
-        check(
-            "postgres://bob:a@b@db/x",
-            "postgres://bob@db:5432/x",
-            Some("a@b"),
-        );
-        check("postgres://bob@[::1]:7/x", "postgres://bob@[::1]:7/x", None);
-        check(
-            "postgres:///shop?host=/run/postgresql",
-            "postgres://me@/shop?host=/run/postgresql&port=5432",
-            None,
-        );
-        check(
-            "postgres://b@%2Frun%2Fpg:7/shop",
-            "postgres://b@/shop?host=/run/pg&port=7",
-            None,
-        );
-        check(
-            "postgres://db/x?user=eve&password=p%26w&sslmode=disable&port=9&dbname=y",
-            "postgres://eve@db:9/y",
-            Some("p&w"),
-        );
-        check(
-            "postgres://b%20c@db/a%2Fb",
-            "postgres://b%20c@db:5432/a%2Fb",
-            None,
-        );
-        check("mariadb://db/x", "mysql://me@db:3306/x", None);
-        check(
-            "mysql://bob:a%40b@localhost:7/x?ssl-mode=DISABLED",
-            "mysql://bob@localhost:7/x",
-            Some("a@b"),
-        );
-        check(
-            "mysql:///x?socket=/run/mysqld/mysqld.sock&user=eve&password=p",
-            "mysql://eve@/x?socket=/run/mysqld/mysqld.sock",
-            Some("p"),
-        );
-        check("redis://", "redis://127.0.0.1:6379/0", None);
-        check("redis://:pw@db/3", "redis://db:6379/3", Some("pw"));
-        check("valkey://bob:pw@db:7", "redis://bob@db:7/0", Some("pw"));
-        check(
-            "redis:///2?socket=/run/redis.sock",
-            "redis:///2?socket=/run/redis.sock",
-            None,
-        );
-    }
-
-    #[test]
-    fn what_is_refused_is_not_quoted() {
-        let check = |url: &str, words: &str| {
-            let why = read(url).unwrap_err().to_string();
-            assert!(why.contains(words), "{url}: {why}");
-            assert!(!why.contains("hunter2"), "{url}: {why}");
-        };
-        check(
-            "oracle://u:hunter2@h/d",
-            "`mysql://`, `mariadb://`, `redis://`, `valkey://`, `rediss://`",
-        );
-        check("mysql://u:hunter2@h", "database");
-        check("mysql://u@h/d?socket=hunter2", "socket");
-        check(
-            "mysql://u@h/d?charset=utf8",
-            "none of socket, user, password, ssl-mode, ssl-ca",
-        );
-        check("redis://:hunter2@h/db", "database number");
-        check("redis://h/123456", "database number");
-        check("hunter2", "postgres://");
-        check("postgres://u:hunter2%zz@h/d", "hexadecimal");
-        check("postgres://u:hunter2@h:99999/d", "port");
-        check("postgres://u:hunter2@h:0/d", "port");
-        check("postgres://u@h/d?a=b&hunter2%40=1", "parameter");
-        // What is not escaped splits a password where a host or a parameter begins.
-        for url in [
-            "mysql://u:12/hunter2@h/d",
-            "postgres://u:1?hunter2=x@h/d",
-            "redis://u:1/hunter2@h/0",
-        ] {
-            check(url, "`%2F`");
-        }
-        check("postgres://u:hunter2@a,b/d", "several");
-        check("postgres://u@h/d?host=a,b", "several");
-        check("postgres://u:hunter2@h h/d", "host");
-        check("postgres://u%0a:hunter2@h/d", "user");
-        check("postgres://u:hunter2%00@h/d", "password");
-        for url in ["postgres://h/d", "mysql://h/d"] {
-            let none = Address::read(url, &Defaults::default());
-            assert_eq!(none.err(), Some(BadAddress::Part("user")), "{url}");
-        }
-    }
-
-    #[test]
-    fn what_an_address_does_not_name_is_that_of_the_defaults() {
-        let file = Defaults {
-            user: Some("eve".to_owned()),
-            host: Some("db".to_owned()),
-            port: Some("3307".to_owned()),
-        };
-        let with_socket = Defaults {
-            host: Some("/run/own.sock".to_owned()),
-            ..file.clone()
-        };
-        let check = |url: &str, defaults: &Defaults, expected: &str| {
-            let found = Address::read(url, defaults).unwrap().address.to_string();
-            assert_eq!(found, expected, "{url}");
-        };
-        check("mysql:///x", &file, "mysql://eve@db:3307/x");
-        check(
-            "mysql:///x",
-            &with_socket,
-            "mysql://eve@/x?socket=/run/own.sock",
-        );
-        check(
-            "mysql://bob@other/x",
-            &with_socket,
-            "mysql://bob@other:3306/x",
-        );
-        check("mysql://:7/x", &with_socket, "mysql://eve@127.0.0.1:7/x");
-        check(
-            "mysql:///x?socket=/s",
-            &with_socket,
-            "mysql://eve@/x?socket=/s",
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_breaks_it_and_what_is_read_is_read_again(url in "((postgres|mysql|redis)://)?.{0,80}") {
-            if let Ok((address, _)) = read(&url) {
-                prop_assert_eq!(read(&address).unwrap(), (address.clone(), None));
-            }
-        }
-    }
-}
+mod tests;

@@ -33,6 +33,10 @@ pub(super) enum Parameter {
     User,
     Database,
     Password,
+    /// The password, or the word that lets it go as it is.
+    PasswordOrClear,
+    /// The word that lets the password go as it is.
+    Clear,
     /// The path of a Unix socket.
     Socket,
     /// Whether connections are encrypted, by these words.
@@ -65,7 +69,7 @@ static POSTGRES: Form = Form {
         ("port", Parameter::Port),
         ("user", Parameter::User),
         ("dbname", Parameter::Database),
-        ("password", Parameter::Password),
+        ("password", Parameter::PasswordOrClear),
         (
             "sslmode",
             Parameter::Mode(&[
@@ -115,6 +119,7 @@ static REDIS: Form = Form {
     port: 6379,
     parameters: &[
         ("socket", Parameter::Socket),
+        ("password", Parameter::Clear),
         ("cacert", Parameter::Authorities),
         ("insecure", Parameter::Insecure),
         ("cert", Parameter::OfClient),

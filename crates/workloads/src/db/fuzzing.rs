@@ -92,6 +92,7 @@ pub(super) fn somebody(engine: Engine) -> Address {
         host: Host::Name("db".to_owned()),
         port: 5432,
         tls: None,
+        may_be_clear: false,
         database: "shop".to_owned(),
     }
 }

@@ -35,6 +35,11 @@ impl Wire {
         self.line.encrypt(to)?;
         let user = (to.user != REDIS_USER).then_some(to.user.as_bytes());
         let password = secret.map(|secret| secret.reveal().as_bytes());
+        // AUTH has no other form, so that on this machine it goes as it is.
+        let may = self.line.is_loopback() || self.line.is_private() || to.may_be_clear;
+        if password.is_some() && !may {
+            return Err(Trouble::Clear(Engine::Redis));
+        }
         let proof = match (user, password) {
             (Some(user), Some(password)) => self.ok(&[b"AUTH", user, password]),
             (None, Some(password)) => self.ok(&[b"AUTH", password]),

@@ -68,6 +68,7 @@ fn address(host: Host, port: u16) -> Address {
         port,
         database: "shop".to_owned(),
         tls: None,
+        may_be_clear: false,
     }
 }
 

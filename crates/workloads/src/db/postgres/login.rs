@@ -1,7 +1,8 @@
 //! Being let in: the beginning of a connection, and the ways of login of PostgreSQL.
 //!
 //! A password goes over the network as a proof (SCRAM, which is the default since PostgreSQL 14) or a digest (md5). One
-//! in the clear is sent to this machine alone, or encrypted.
+//! in the clear is sent over a Unix socket, encrypted, or where the address says that it may be: over loopback too it
+//! would go to whatever program took the port while the server was down.
 
 use super::decode::Garbage;
 use super::wire::Wire;
@@ -139,15 +140,16 @@ fn answer(
     };
     let proof = |why: scram::Broken| Trouble::Proof(why.to_owned());
     match (kind, &*exchange) {
-        (3, _) if wire.line.is_loopback() || wire.line.is_encrypted() => {
+        (3, _) if wire.line.is_private() || address.may_be_clear => {
             written(frontend::password_message(
                 password()?.as_bytes(),
                 &mut wire.line.out,
             ))?;
         }
         (3, _) => {
-            let why = "a password in the clear, over a network without TLS";
-            return Err(unknown(why));
+            // Without a password nothing is given away, and nothing is proved.
+            password()?;
+            return Err(Trouble::Clear(Engine::Postgres));
         }
         (5, _) => {
             let salt = asked.first_chunk::<4>().ok_or(Garbage)?;

@@ -2,7 +2,7 @@
 
 use super::login::log_in;
 use super::{Value, bind, numbered};
-use crate::db::address::{Address, Host};
+use crate::db::address::{Address, Defaults, Host};
 use crate::db::encryption::{Check, Encryption};
 use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
@@ -10,27 +10,30 @@ use bytes::BytesMut;
 use engine::secret::Secret;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 
 /// What comes of a login at a server that answers each message of ours with the next of these, and then ends.
 fn at(answers: &[&[u8]], secret: Option<&Secret>) -> (Result<(), Trouble>, Vec<u8>) {
-    with(None, answers, secret)
+    with(&|_| {}, answers, secret)
 }
 
-/// The same, encrypted where that is asked for.
+/// The same, at an address that `changes`.
 fn with(
-    tls: Option<Encryption>,
+    changes: &dyn Fn(&mut Address),
     answers: &[&[u8]],
     secret: Option<&Secret>,
 ) -> (Result<(), Trouble>, Vec<u8>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = Address {
+    let mut address = Address {
         engine: Engine::Postgres,
         user: "bob".to_owned(),
         host: Host::Name("127.0.0.1".to_owned()),
         port: listener.local_addr().unwrap().port(),
         database: "shop".to_owned(),
-        tls,
+        tls: None,
+        may_be_clear: false,
     };
+    changes(&mut address);
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
             let (mut client, _) = listener.accept().unwrap();
@@ -59,11 +62,13 @@ fn refused(answers: &[&[u8]], secret: Option<&Secret>) -> Trouble {
 fn who_promises_encryption_and_speaks_none_is_an_error_and_learns_nothing() {
     let secret = Secret::new("hunter2".to_owned());
     let refused = |answers: &[&[u8]]| {
-        let asked = Encryption {
-            check: Check::Nothing,
-            authorities: None,
+        let encrypted = |address: &mut Address| {
+            address.tls = Some(Encryption {
+                check: Check::Nothing,
+                authorities: None,
+            });
         };
-        let (done, heard) = with(Some(asked), answers, Some(&secret));
+        let (done, heard) = with(&encrypted, answers, Some(&secret));
         let first = heard.split_at_checked(8).unwrap();
         assert_eq!(first.0, b"\0\0\0\x08\x04\xd2\x16\x2f");
         // Behind it there is a beginning of TLS or nothing: no name and no password.
@@ -106,6 +111,7 @@ fn who_promises_encryption_and_speaks_none_is_an_error_and_learns_nothing() {
     );
 }
 
+const MD5: &[u8] = b"R\0\0\0\x0c\0\0\0\x05abcd";
 const SASL: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";
 
 #[test]
@@ -151,10 +157,7 @@ fn errors_of_a_login_are_told_with_what_helps() {
 #[test]
 fn a_password_goes_nowhere_but_where_it_may() {
     let secret = Secret::new("hunter2".to_owned());
-    for answers in [
-        &[SASL, b"R\0\0\0\x08\0\0\0\0"][..],
-        &[b"R\0\0\0\x0c\0\0\0\x05abcd"],
-    ] {
+    for answers in [&[SASL, b"R\0\0\0\x08\0\0\0\0"][..], &[MD5]] {
         let (done, heard) = at(answers, Some(&secret));
         assert!(
             !heard.windows(7).any(|part| part == b"hunter2"),
@@ -169,14 +172,74 @@ fn a_password_goes_nowhere_but_where_it_may() {
         assert!(matches!(why, Trouble::Proof(_)), "{why}");
     }
     assert!(matches!(refused(&[SASL], None), Trouble::NoPassword(_)));
-    assert!(matches!(
-        refused(&[b"R\0\0\0\x08\0\0\0\x03"], None),
-        Trouble::NoPassword(_)
-    ));
+    assert!(matches!(refused(&[CLEAR], None), Trouble::NoPassword(_)));
     assert!(matches!(
         refused(&[b"R\0\0\0\x08\0\0\0\x07"], None),
         Trouble::Login(..)
     ));
+}
+
+/// A demand for the password as it is, and being let in.
+const CLEAR: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
+const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+
+fn holds(heard: &[u8], word: &[u8]) -> bool {
+    heard.windows(word.len()).any(|part| part == word)
+}
+
+#[test]
+fn a_password_goes_as_it_is_where_the_address_says_so_and_not_over_loopback_by_itself() {
+    let secret = Secret::new("hunter2".to_owned());
+    let refuses = |answers: &[&[u8]], host: &str| {
+        let name = |address: &mut Address| address.host = Host::Name(host.to_owned());
+        let (done, heard) = with(&name, answers, Some(&secret));
+        let why = done.unwrap_err();
+        assert!(
+            matches!(why, Trouble::Clear(_)) && why.is_lasting(),
+            "{why}"
+        );
+        let words = format!("{why} {why:?}");
+        assert!(words.contains("`?password=clear`") && words.contains("scram-sha-256"));
+        assert!(!holds(&heard, b"hunter2") && !words.contains("hunter2"));
+    };
+    // By any name of loopback, at once or once something else was asked for.
+    refuses(&[CLEAR], "127.0.0.1");
+    refuses(&[CLEAR], "localhost");
+    refuses(&[MD5, CLEAR], "127.0.0.1");
+    refuses(&[SASL, CLEAR], "127.0.0.1");
+    let clear = |address: &mut Address| address.may_be_clear = true;
+    let (done, heard) = with(&clear, &[CLEAR, LET_IN], Some(&secret));
+    done.unwrap();
+    assert!(holds(&heard, b"p\0\0\0\x0chunter2\0"));
+    // What asks for a digest gets no more than that.
+    let (done, heard) = with(&clear, &[MD5, LET_IN], Some(&secret));
+    done.unwrap();
+    assert!(!holds(&heard, b"hunter2"));
+}
+
+#[test]
+fn a_unix_socket_is_no_network_for_a_password() {
+    let dir = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(dir.path().join(".s.PGSQL.5432")).unwrap();
+    let url = format!("postgres://bob@/shop?host={}", dir.path().display());
+    let to = Address::read(&url, &Defaults::default()).unwrap().address;
+    let secret = Secret::new("hunter2".to_owned());
+    let heard = std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut heard = Vec::new();
+            for answer in [CLEAR, LET_IN] {
+                let mut piece = [0; 4096];
+                let read = client.read(&mut piece).unwrap();
+                heard.extend_from_slice(&piece[..read]);
+                client.write_all(answer).unwrap();
+            }
+            heard
+        });
+        log_in(&to, Some(&secret)).map(drop).unwrap();
+        server.join().unwrap()
+    });
+    assert!(holds(&heard, b"hunter2"));
 }
 
 #[test]

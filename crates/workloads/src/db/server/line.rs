@@ -218,6 +218,11 @@ impl Line {
         matches!(self.socket, Socket::Tls(_))
     }
 
+    /// Whether what is sent reaches nothing but the other end that the address names: encrypted, or over a Unix socket.
+    pub(in crate::db) const fn is_private(&self) -> bool {
+        matches!(self.socket, Socket::Tls(_) | Socket::Unix(_))
+    }
+
     /// What of the connection decides a figure.
     pub(in crate::db) fn facts(&self) -> Vec<ServerFact> {
         match &self.socket {
@@ -343,6 +348,7 @@ mod tests {
             port: 5432,
             database: "shop".to_owned(),
             tls: None,
+            may_be_clear: false,
         };
         let why = connected(&to, Until::after(CONNECT_MAX)).unwrap_err();
         assert!(why.is_lasting(), "{why}");

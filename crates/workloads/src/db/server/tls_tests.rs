@@ -65,6 +65,7 @@ fn address(engine: Engine, host: &str, port: u16, tls: Encryption) -> Address {
         port,
         database: "0".to_owned(),
         tls: Some(tls),
+        may_be_clear: false,
     }
 }
 

@@ -49,6 +49,9 @@ pub(in crate::db) enum Trouble {
         file = .0.keeps_in().map(|file| format!("{file}, or ")).unwrap_or_default()
     )]
     NoPassword(Engine),
+    /// The password would go as it is where others may hear it.
+    #[error("{words}", words = clear(*.0))]
+    Clear(Engine),
     /// The server is not whom it says it is, or the password is another one.
     #[error("the server did not prove that it knows the password: {0}")]
     Proof(String),
@@ -90,7 +93,11 @@ impl Trouble {
     pub(in crate::db) fn is_lasting(&self) -> bool {
         match self {
             Self::Name(NamesError::Unanswered { .. }) => false,
-            Self::Name(_) | Self::Login(..) | Self::NoPassword(_) | Self::Proof(_) => true,
+            Self::Name(_)
+            | Self::Login(..)
+            | Self::NoPassword(_)
+            | Self::Clear(_)
+            | Self::Proof(_) => true,
             Self::Told(told) => told.is_lasting,
             Self::Tls(trouble) => trouble.is_lasting(),
             _ => false,
@@ -152,6 +159,22 @@ fn connect_hint(engine: Engine, error: &io::Error) -> String {
             format!("\nhint: look whether the server runs and listens there ({settings})")
         }
         _ => String::new(),
+    }
+}
+
+/// Why a password is not sent as it is.
+const fn clear(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Redis => {
+            "the password would go over the network as it is (AUTH, without TLS)\n\
+             hint: name the server by `rediss://` or a Unix socket; `?password=clear` in the address sends it all the \
+             same, to all who listen there"
+        }
+        Engine::Postgres | Engine::Mysql => {
+            "the server asks for the password as it is (`password`), and the connection is not encrypted\n\
+             hint: `sslmode=verify-full` in the address, a Unix socket, or `scram-sha-256` in pg_hba.conf; \
+             `?password=clear` in the address sends it all the same, to all who listen there or took the server's place"
+        }
     }
 }
 
