@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use workloads::db::address::{Address, Defaults, Typed};
 use workloads::db::engines::Engine;
 use workloads::db::option_file::Options;
-use workloads::db::{Locked, password_in};
+use workloads::db::{Held, password_in};
 
 /// The variable that may hold an address with a password. No worker inherits it.
 pub(crate) const VARIABLE: &str = "KURABE_DB_URL";
@@ -220,9 +220,10 @@ pub(crate) fn asked(run: &Run, permits: &Permits) -> anyhow::Result<Option<Run>>
     Ok(Some(now))
 }
 
-/// Keeps a second kurabe out of the databases of these runs for as long as what it gives is there. Commands of a duel
-/// may start a server again, which would wait for us to leave: there each round locks by itself alone.
-pub(crate) fn locked(runs: &[Run], permits: &Permits) -> anyhow::Result<Option<Locked>> {
+/// Keeps a second kurabe out of the databases of these runs, and watches servers of keys, for as long as what it gives
+/// is there. Commands of a duel may start a server again, which would wait for a lock's connection to leave: there each
+/// round locks by itself alone.
+pub(crate) fn held(runs: &[Run], permits: &Permits) -> anyhow::Result<Option<Held>> {
     let has_command = |run: &Run| {
         let duel = run.plan.duel.as_ref();
         duel.is_some_and(|duel| duel.prepare.is_some())
@@ -230,11 +231,11 @@ pub(crate) fn locked(runs: &[Run], permits: &Permits) -> anyhow::Result<Option<L
     let plans = runs.iter().map(|run| &run.plan);
     let servers = plans.flat_map(|plan| plan.servers().map(|server| Path::new(&server.path)));
     let servers: BTreeSet<&Path> = servers.collect();
-    if servers.is_empty() || runs.iter().any(has_command) {
+    if servers.is_empty() {
         return Ok(None);
     }
-    let locked = workloads::db::lock(permits, servers);
-    locked.map(Some).map_err(|error| match error {
+    let held = workloads::db::hold(permits, servers, !runs.iter().any(has_command));
+    held.map(Some).map_err(|error| match error {
         WorkError::Unsupported(_) => failure(Exit::Unsupported, error, None),
         _ => failure(Exit::Incomplete, error, None),
     })

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
-use workloads::db::Locked;
+use workloads::db::Held;
 
 /// What is about to be measured: one run, or the two sides of a duel.
 pub(crate) struct Ready {
@@ -93,7 +93,7 @@ pub(crate) fn measure_before(
 ) -> anyhow::Result<Measured> {
     let store = context.store(granted.dir_of_others)?;
     let runs = &*rehearsed(&ready.runs, &granted.permits)?;
-    let locked = server::locked(runs, &granted.permits)?;
+    let held = server::held(runs, &granted.permits)?;
     let sides: Vec<Side<'_>> = runs.iter().map(side).collect();
     let note = || {
         let mut dirs = sides.iter().flat_map(work_dirs);
@@ -117,7 +117,7 @@ pub(crate) fn measure_before(
         context,
         &store,
         runs,
-        (&sides, places, locked),
+        (&sides, places, held),
         &granted,
         (quiet, onlooker),
     );
@@ -212,7 +212,7 @@ fn execute<'a>(
     context: &Context,
     store: &'a Store,
     runs: &'a [Run],
-    (sides, places, locked): (&[Side<'_>], Places, Option<Locked>),
+    (sides, places, held): (&[Side<'_>], Places, Option<Held>),
     granted: &Granted,
     (quiet, onlooker): (bool, Option<&'a mut (dyn Onlooker + 'a)>),
 ) -> anyhow::Result<Kept> {
@@ -225,7 +225,7 @@ fn execute<'a>(
         bar: Bar::new(quiet, context.lang, runs.first().map(|run| &run.plan)),
         told: BTreeSet::new(),
         onlooker,
-        locked,
+        held,
     };
     let setting = Setting {
         permits: &granted.permits,
@@ -376,7 +376,7 @@ struct Keeper<'a> {
     /// What was said of failed rounds: each reason once.
     told: BTreeSet<String>,
     onlooker: Option<&'a mut (dyn Onlooker + 'a)>,
-    locked: Option<Locked>,
+    held: Option<Held>,
 }
 
 impl Keeper<'_> {
@@ -399,8 +399,13 @@ impl Keeper<'_> {
 
 impl Observer for Keeper<'_> {
     fn holds(&mut self) -> Result<(), String> {
-        let held = self.locked.as_mut().map_or(Ok(()), Locked::hold);
+        let held = self.held.as_mut().map_or(Ok(()), Held::hold);
         held.map_err(|error| error.to_string())
+    }
+
+    fn spares(&mut self) -> Result<(), String> {
+        let spared = self.held.as_mut().map_or(Ok(()), Held::spares);
+        spared.map_err(|error| error.to_string())
     }
 
     fn starts(&mut self, progress: &Progress<'_>) {
@@ -434,6 +439,10 @@ impl Observer for Keeper<'_> {
         if let Some(onlooker) = &mut self.onlooker {
             onlooker.ended(round);
         }
+        if let Some(held) = &mut self.held {
+            // Also so that what the round has made is known; that it ends the run is said before the next one.
+            let _ = held.spares();
+        }
         Ok(())
     }
 }
@@ -449,7 +458,7 @@ fn explain(error: RunError, runs: &[Run]) -> anyhow::Error {
             );
             failure(Exit::Unsupported, &error, Some(&hint))
         }
-        RunError::Keep { .. } | RunError::NotHeld(_) => match runs {
+        RunError::Keep { .. } | RunError::NotHeld(_) | RunError::Costs(_) => match runs {
             [run, ..] => stays_open(&error, run),
             [] => error.into(),
         },

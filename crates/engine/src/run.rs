@@ -49,6 +49,12 @@ pub trait Observer {
         Ok(())
     }
 
+    /// Asked before each round, each second of a rest, and before what rounds stand on is taken away: whether what the
+    /// run has made still costs others nothing of theirs. An error ends the run, and what was made is taken away.
+    fn spares(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A round is about to start.
     fn starts(&mut self, progress: &Progress<'_>);
 
@@ -102,6 +108,9 @@ pub enum RunError {
     /// What the run had to itself is somebody else's.
     #[error("{0}")]
     NotHeld(String),
+    /// What the run has made costs others something of theirs, and is taken away.
+    #[error("{0}")]
+    Costs(String),
     /// A finished round could not be kept.
     #[error("keep round {seq}: {why}")]
     Keep {
@@ -199,9 +208,13 @@ pub fn execute(
         moved,
     };
     let end = match &runner.plan().soak {
-        Some(soak) => runner.soak(soak)?,
-        None => runner.passes()?,
+        Some(soak) => runner.soak(soak),
+        None => runner.passes(),
     };
+    if matches!(end, Err(RunError::Costs(_))) {
+        runner.take_away();
+    }
+    let end = end?;
     let mut warnings = if end == End::Complete && runner.plan().soak.is_none() {
         runner.warnings()
     } else {
@@ -377,7 +390,7 @@ impl<'a> Runner<'a> {
             known::needed_first(self.plan(), &mut order);
             let mut did_something = false;
             if !order.is_empty() {
-                self.rest_before(pass);
+                self.rest_before(pass)?;
                 if sys::signal::interrupted().is_some() {
                     return Ok(End::Interrupted);
                 }
@@ -488,6 +501,7 @@ impl<'a> Runner<'a> {
     fn one(&mut self, one: One) -> Result<Came, RunError> {
         let One { pass, case, .. } = one;
         self.observer.holds().map_err(RunError::NotHeld)?;
+        self.observer.spares().map_err(RunError::Costs)?;
         let gone = self.lanes[one.side].target.take_gone();
         let is_gone = gone.is_some();
         let stood = match gone {

@@ -59,6 +59,7 @@ mod redis;
 mod redis_broken;
 mod redis_doors;
 mod redis_meanwhile;
+mod redis_room;
 mod reports;
 mod root;
 mod runs;

@@ -106,6 +106,9 @@ fn liar(lies: &'static str) -> String {
                 ["EXISTS", key] => number(keys.contains_key(key)),
                 ["DEL", key] => number(keys.remove(key).is_some()),
                 ["DBSIZE"] => format!(":{}\r\n", keys.len()),
+                ["SELECT", number] if number.len() > 1 => {
+                    "-ERR DB index is out of range\r\n".to_owned()
+                }
                 ["SELECT", _] => "+OK\r\n".to_owned(),
                 _ => "-ERR unknown command\r\n".to_owned(),
             };

@@ -70,27 +70,6 @@ fn a_server_that_stands_still_shows_in_latencies_from_the_arrival() {
 }
 
 #[test]
-fn keys_that_the_server_deletes_by_itself_are_misses_and_said_to_be() {
-    let policy = ["--maxmemory-policy", "allkeys-lru"];
-    let Some(server) = Server::start("keys_that_the_server_deletes", &policy) else {
-        return;
-    };
-    let bed = Bed::new();
-    let sets = ["db.*.keys=20000", "db.*.data_size=200"];
-    let (done, figures) = meanwhile(&server, &bed, &sets, || {
-        server.ask(&["CONFIG", "SET", "maxmemory", "4mb"]);
-    });
-    let hits = figures.all("db.kv-get@8:hit_rate")[0];
-    assert!((0.05..0.95).contains(&hits), "{hits}");
-    says(&done, &["deleted keys by itself", "count as misses"]);
-    assert_eq!(
-        server.ask(&["DBSIZE"]),
-        "0",
-        "the marker is there, and all are deleted"
-    );
-}
-
-#[test]
 fn a_server_that_comes_back_or_lets_others_in_first_is_measured_on() {
     let settings = ["--appendonly", "yes"];
     let Some(mut server) = Server::start("a_server_that_comes_back", &settings) else {

@@ -64,7 +64,7 @@ impl Runner<'_> {
             };
             match soak::next(plan, &shape, &past, now) {
                 Next::Over => return Ok(End::Complete),
-                Next::Rest { until, why } => self.rest(plan, clock, until, why),
+                Next::Rest { until, why } => self.rest(plan, clock, until, why)?,
                 Next::Stretch { kind, measure } => {
                     pass += 1;
                     let stretching = Stretching {
@@ -84,21 +84,44 @@ impl Runner<'_> {
     }
 
     /// Sleeps until the soak's time is `until`, or a signal comes.
-    fn rest(&mut self, plan: &Soak, clock: SoakClock, until: Nanos, why: Rest) {
+    fn rest(
+        &mut self,
+        plan: &Soak,
+        clock: SoakClock,
+        until: Nanos,
+        why: Rest,
+    ) -> Result<(), RunError> {
         self.observer.rests(&Resting {
             elapsed: clock.elapsed(),
             until,
             expected: plan.span,
             why,
         });
-        sleep_for(|| until.since(clock.elapsed()));
+        self.sleep(|| until.since(clock.elapsed()))
+    }
+
+    /// Sleeps until no time is left, a signal comes, or what was made costs others something: an error then.
+    pub(super) fn sleep(&mut self, left: impl Fn() -> Nanos) -> Result<(), RunError> {
+        while nap(&left) {
+            self.observer.spares().map_err(RunError::Costs)?;
+        }
+        Ok(())
     }
 }
 
 /// Sleeps until no time is left, or a signal comes.
 pub(super) fn sleep_for(left: impl Fn() -> Nanos) {
-    while sys::signal::interrupted().is_none() {
-        let Nanos(left @ 1..) = left() else { return };
-        sys::clock::sleep(left.min(NAP_NS));
+    while nap(&left) {}
+}
+
+/// Sleeps for a second, or for what is left; false where nothing is, or a signal came.
+fn nap(left: &impl Fn() -> Nanos) -> bool {
+    if sys::signal::interrupted().is_some() {
+        return false;
     }
+    let Nanos(left @ 1..) = left() else {
+        return false;
+    };
+    sys::clock::sleep(left.min(NAP_NS));
+    true
 }

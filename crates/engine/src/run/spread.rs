@@ -3,8 +3,8 @@
 //! When the next one starts is known from the rounds that are kept and the wall clock alone, so that a run that was
 //! killed goes on as it was planned, also after the machine was started anew.
 
-use super::Runner;
-use super::soak::{Resting, sleep_for};
+use super::soak::Resting;
+use super::{RunError, Runner};
 use crate::soak::Rest;
 use model::plan::Plan;
 use model::record::Round;
@@ -58,8 +58,10 @@ impl Spread {
 
 impl Runner<'_> {
     /// Rests until this pass is to begin.
-    pub(super) fn rest_before(&mut self, pass: u32) {
-        let Some(spread) = &self.spread else { return };
+    pub(super) fn rest_before(&mut self, pass: u32) -> Result<(), RunError> {
+        let Some(spread) = &self.spread else {
+            return Ok(());
+        };
         let rest = spread.rest(pass, UnixNanos(wall()));
         if rest > Nanos::ZERO {
             let elapsed = self.elapsed();
@@ -71,13 +73,14 @@ impl Runner<'_> {
                 why: Rest::NextPass,
             });
             let end = monotonic().saturating_add(rest.0);
-            sleep_for(|| Nanos(end.saturating_sub(monotonic())));
+            self.sleep(|| Nanos(end.saturating_sub(monotonic())))?;
         }
         if let Some(spread) = &mut self.spread
             && spread.last.is_none_or(|(last, _)| last != pass)
         {
             spread.last = Some((pass, UnixNanos(wall())));
         }
+        Ok(())
     }
 
     /// What is expected of a run whose passes are spread, when a round of this pass is about to start.

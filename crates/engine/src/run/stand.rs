@@ -111,6 +111,14 @@ impl Runner<'_> {
                 .notices(&format!("what rounds stood on stays as it is: {why}"));
             return;
         }
+        if let Err(why) = self.observer.spares() {
+            self.observer.notices(&why);
+        }
+        self.take_away();
+    }
+
+    /// Takes away what rounds stood on.
+    pub(super) fn take_away(&mut self) {
         for lane in &mut self.lanes {
             for why in lane.grounds.remove(&lane.bench, lane.side.plan) {
                 self.observer

@@ -87,7 +87,12 @@ struct Member {
 impl Cgroups {
     /// Finds our group in every hierarchy that matters.
     pub fn find(tree: &Tree) -> Result<Self, TreeError> {
-        let members = members(&tree.read(SELF_CGROUP)?)?;
+        Self::find_of(tree, SELF_CGROUP)
+    }
+
+    /// The same of the process whose list of groups stands in this file, as far as our mounts show them.
+    pub(crate) fn find_of(tree: &Tree, list: &str) -> Result<Self, TreeError> {
+        let members = members(&tree.read(list)?)?;
         let mounts = mounts(&tree.read(SELF_MOUNTS)?);
         let v1 = mounts
             .iter()

@@ -20,6 +20,18 @@ pub struct Room {
 
 /// Looks at the machine and the cgroup.
 pub fn room(tree: &Tree) -> Result<Room, TreeError> {
+    within(tree, Cgroups::find(tree))
+}
+
+/// The same for another process of this machine.
+pub fn room_of(tree: &Tree, process: u32) -> Result<Room, TreeError> {
+    within(
+        tree,
+        Cgroups::find_of(tree, &format!("/proc/{process}/cgroup")),
+    )
+}
+
+fn within(tree: &Tree, groups: Result<Cgroups, TreeError>) -> Result<Room, TreeError> {
     let info = tree.read(MEMINFO)?;
     let available = kibibytes(&info, "MemAvailable")
         .ok_or_else(|| TreeError::content(MEMINFO, "it has no MemAvailable"))?;
@@ -28,7 +40,7 @@ pub fn room(tree: &Tree) -> Result<Room, TreeError> {
         whose: "available memory",
     };
     // Where there is no cgroup, or one that cannot be read, the machine alone limits.
-    let Ok(groups) = Cgroups::find(tree) else {
+    let Ok(groups) = groups else {
         return Ok(machine);
     };
     match groups.memory_room(tree) {
@@ -100,6 +112,35 @@ mod tests {
         let files = [INFO, MEMBER, MOUNT, used, stat, max("max\n"), none];
         check(&files, Ok((1000, "available memory")));
         check(&[("/proc/meminfo", "MemTotal: 2 kB\n")], Err(()));
+    }
+
+    #[test]
+    fn another_process_has_the_room_of_its_own_group() {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            INFO,
+            MEMBER,
+            MOUNT,
+            ("/proc/77/cgroup", "0::/b/c\n"),
+            ("/proc/78/cgroup", "0::/\n"),
+            ("/sys/fs/cgroup/a/memory.max", "1048576\n"),
+            ("/sys/fs/cgroup/a/memory.current", "1048576\n"),
+            ("/sys/fs/cgroup/b/memory.max", "268435456\n"),
+            ("/sys/fs/cgroup/b/memory.current", "104857600\n"),
+            ("/sys/fs/cgroup/b/memory.stat", "anon 1\nfile 0\n"),
+            ("/sys/fs/cgroup/b/c/memory.max", "max\n"),
+            ("/sys/fs/cgroup/b/c/memory.current", "104857600\n"),
+            ("/sys/fs/cgroup/b/c/memory.stat", "anon 1\nfile 0\n"),
+        ] {
+            let file = root.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        let of = |process| room_of(&Tree::at(root.path()), process).unwrap().bytes >> 20;
+        assert_eq!(of(77), 156);
+        assert_eq!(of(78), 1000);
+        // One that is gone has no group.
+        assert_eq!(of(79), 1000);
     }
 
     #[test]

@@ -38,7 +38,6 @@ mod under;
 pub(crate) use kv::KV;
 pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
-pub use server::Locked;
 pub(crate) use slo::SLO;
 pub(crate) use tpcb::TPCB;
 
@@ -49,17 +48,42 @@ use model::plan::PlannedCase;
 use model::spec::Spec;
 use std::path::Path;
 
-/// Locks the databases at these addresses that have tables, for as long as a run goes on. What is no database of tables
-/// has nothing to lock.
-pub fn lock<'a>(
+/// What keeps a run and others apart on its servers, for as long as the run goes on.
+pub struct Held {
+    tables: server::Locked,
+    keys: Vec<kv::Guard>,
+}
+
+impl Held {
+    /// Takes locks again that were lost, as with a server that was started anew. An error where another kurabe has one
+    /// by now. What is not there at this moment is none: its rounds say so.
+    pub fn hold(&mut self) -> Result<(), WorkError> {
+        self.tables.hold()
+    }
+
+    /// Whether no server has deleted keys by itself since the run began; an error where one has.
+    pub fn spares(&mut self) -> Result<(), WorkError> {
+        self.keys.iter_mut().try_for_each(kv::Guard::spares)
+    }
+}
+
+/// Sees to these addresses of servers for as long as a run goes on: databases that have tables are locked where that
+/// `may_lock`, servers of keys are watched.
+pub fn hold<'a>(
     permits: &Permits,
     addresses: impl IntoIterator<Item = &'a Path>,
-) -> Result<Locked, WorkError> {
+    may_lock: bool,
+) -> Result<Held, WorkError> {
     let has_tables = |path: &&Path| {
         let engine = engines::Engine::of(&path.to_string_lossy());
         engine.is_some_and(engines::Engine::has_tables)
     };
-    server::lock(permits, addresses.into_iter().filter(has_tables))
+    let (tables, keys): (Vec<&Path>, Vec<&Path>) = addresses.into_iter().partition(has_tables);
+    let keys = keys.into_iter().map(|path| kv::Guard::of(permits, path));
+    Ok(Held {
+        keys: keys.collect::<Result<_, _>>()?,
+        tables: server::lock(permits, tables.into_iter().filter(|_| may_lock))?,
+    })
 }
 
 /// What the server at this address says of itself that decides figures. Refuses one on which these cases cannot work,
@@ -77,8 +101,8 @@ pub fn facts(
         }
         Some(_) => {
             let own = cases.iter().filter(|case| case.workload == KV.spec().name);
-            let keys = own.map(|case| case.params.count("keys")).max();
-            kv::settings(permits, address, keys.unwrap_or(0))
+            let needs = own.map(|case| kv::Needs::of(&case.params, case.id.copies));
+            kv::settings(permits, address, &needs.collect::<Vec<_>>())
         }
         None => Ok(Vec::new()),
     }

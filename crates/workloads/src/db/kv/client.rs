@@ -1,7 +1,7 @@
 //! One client: a connection over which one batch of requests goes after the other, and every reply is looked at.
 
 use super::error::told;
-use super::keys::{NAME_BYTES, Values, name, put_number};
+use super::keys::{Keys, NAME_BYTES, Values, name, put_number};
 use super::resp::{self, END, Found, Kind};
 use super::wire::Wire;
 use crate::db::server::trouble::Trouble;
@@ -25,6 +25,16 @@ pub(super) struct Setting {
     pub(super) of: u64,
     /// What the values of this round begin with.
     pub(super) letter: u8,
+}
+
+impl Setting {
+    /// Which keys those are.
+    pub(super) const fn keys(&self) -> Keys {
+        Keys {
+            number: self.keys,
+            size: self.size,
+        }
+    }
 }
 
 /// What all clients share.

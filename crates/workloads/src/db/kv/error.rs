@@ -99,7 +99,7 @@ fn hint(code: &str, words: &str) -> &'static str {
         }
         "LOADING" => "\nhint: the server reads its data after a start: wait until it has",
         "ERR" if words.contains("max number of clients") => {
-            "\nhint: fewer `--copies`, or a larger `maxclients` of the server; kurabe takes one more than copies"
+            "\nhint: fewer `--copies`, or a larger `maxclients` of the server; kurabe takes three more than copies"
         }
         "ERR" if words.contains("DB index") => {
             "\nhint: the number behind the last `/` of the address is less than `databases` of the server"

@@ -25,12 +25,17 @@ const SETTINGS: [&str; 7] = [
 pub(super) struct Info(String);
 
 impl Info {
+    #[cfg(test)]
+    pub(super) fn read(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
     pub(super) fn ask(wire: &mut Wire) -> Result<Self, Trouble> {
         let text = wire.text(&[b"INFO"])?;
         Ok(Self(text.ok_or(Trouble::Garbage(Engine::Redis))?))
     }
 
-    fn field(&self, name: &str) -> Option<&str> {
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
         let mut fields = self.0.lines().filter_map(|line| line.split_once(':'));
         let found = fields.find(|(key, _)| *key == name)?.1.trim();
         Some(found).filter(|value| !value.is_empty())
@@ -41,12 +46,20 @@ impl Info {
         self.field("process_id")?.parse().ok()
     }
 
-    /// Keys that it has deleted by itself since it began, to keep within its memory.
-    pub(super) fn evicted(&self) -> u64 {
-        let told = self
-            .field("evicted_keys")
-            .and_then(|told| told.parse().ok());
-        told.unwrap_or(0)
+    /// A number that it tells.
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
+        self.field(name)?.parse().ok()
+    }
+
+    /// How many keys each database has, by its number, of those that have any; `None` where it does not tell.
+    pub(super) fn databases(&self) -> Option<Vec<(u32, u64)>> {
+        let (_, all) = self.0.split_once("# Keyspace")?;
+        let each = all.lines().filter_map(|line| {
+            let (number, rest) = line.strip_prefix("db")?.split_once(":keys=")?;
+            let keys = rest.split(',').next()?;
+            Some((number.parse().ok()?, keys.trim().parse().ok()?))
+        });
+        Some(each.collect())
     }
 
     /// Why it cannot be measured; `None` where it can.
@@ -216,8 +229,8 @@ impl Settings {
         let (most, policy) = (self.of("maxmemory")?, self.of("maxmemory-policy")?);
         (most != "0" && policy != "noeviction").then(|| {
             format!(
-                "the server deletes keys where it needs the memory for others (maxmemory {most}, {policy}): reads of \
-                 those find nothing"
+                "the server deletes keys where it needs the memory for others (maxmemory {most}, {policy}): a run ends \
+                 where it does"
             )
         })
     }
@@ -320,6 +333,17 @@ mod tests {
         assert!(forgets("1048576", "allkeys-lru"));
         assert!(!forgets("0", "allkeys-lru"));
         assert!(!forgets("1048576", "noeviction"));
+    }
+
+    #[test]
+    fn keys_of_all_databases_are_counted_where_they_are_told() {
+        let of = |lines: &str| info(lines).databases();
+        let told = "# Keyspace\ndb0:keys=7,expires=2,avg_ttl=0\ndb11:keys=1,expires=0,avg_ttl=0";
+        assert_eq!(of(told), Some(vec![(0, 7), (11, 1)]));
+        assert_eq!(of("# Keyspace"), Some(Vec::new()));
+        assert_eq!(of("db0:keys=7,expires=2,avg_ttl=0"), None);
+        assert_eq!(info("evicted_keys:12").number("evicted_keys"), Some(12));
+        assert_eq!(info("evicted_keys:x").number("evicted_keys"), None);
     }
 
     #[test]

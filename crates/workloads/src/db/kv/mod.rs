@@ -10,11 +10,16 @@ mod facts;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod keys;
+mod lock;
 mod resp;
+mod room;
 mod server;
 mod spec;
+mod watch;
 mod wire;
 mod workload;
 
+pub(super) use room::Needs;
 pub(super) use server::settings;
+pub(super) use watch::Guard;
 pub(crate) use workload::KV;

@@ -8,10 +8,12 @@ use super::error::{is, is_refusal};
 use super::facts::{self, Info};
 use super::keys::{Keys, MADE, MARKER, Note, PREFIX, Values, name};
 use super::resp::{self, Kind};
+use super::room::{Needs, making};
+use super::watch::Evicted;
 use super::wire::{Said, Wire, number_of};
 use crate::db::engines::Engine;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Named, locked, of, taken};
+use crate::db::server::{Named, of};
 use bytes::BytesMut;
 use engine::consent::Permits;
 use engine::workload::{Place, StandIn, WorkError};
@@ -20,26 +22,29 @@ use model::units::Bytes;
 use std::ops::Range;
 use std::path::Path;
 
-/// What our connection for what is not measured is called, and while it steps back.
-const CONNECTION: &str = "kurabe";
-const STEPS_BACK: &str = "kurabe-waits";
-
 /// Requests that are sent at once where nothing is measured, and bytes of them.
 const PIECE: u64 = 500;
 const PIECE_BYTES: u64 = 1 << 20;
 
+/// From one look at what the server has left to the next, while keys are made.
+const LOOK_NS: u64 = 100_000_000;
+
 /// A connection for what is not measured.
 pub(super) struct Server {
-    wire: Wire,
-    named: Named,
-    info: Option<Info>,
+    pub(super) wire: Wire,
+    pub(super) named: Named,
+    pub(super) info: Option<Info>,
     /// What our marker says, where it is there.
-    note: Option<Note>,
+    pub(super) note: Option<Note>,
+    /// Keys of others in this database, and in all of them.
+    pub(super) others_here: u64,
+    pub(super) others: u64,
+    pub(super) evicted: Evicted,
 }
 
 /// What stands where our marker belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Marker {
+pub(super) enum Marker {
     Nothing,
     Ours(Note),
     /// A key of that name that is none of ours.
@@ -82,6 +87,11 @@ fn refusal(marker: Marker, others: Others, allows_existing: bool) -> Option<Stri
     })
 }
 
+/// How many keys of so many bytes are asked for at once.
+fn piece(bytes: usize) -> u64 {
+    (PIECE_BYTES / (bytes as u64).max(1)).clamp(1, PIECE)
+}
+
 /// Connects, and no more.
 pub(super) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkError> {
     Server::connected(&place.permits, &server.path).map(drop)
@@ -92,12 +102,19 @@ pub(super) fn reach(place: &Place, server: &StandIn) -> Result<(), WorkError> {
 pub(in crate::db) fn settings(
     permits: &Permits,
     path: &Path,
-    keys: u64,
+    needs: &[Needs],
 ) -> Result<Vec<ServerFact>, WorkError> {
     let mut server = Server::connected(permits, path)?;
     server.look()?;
     server.may()?;
-    server.owned(keys)?;
+    let keys = needs.iter().map(|needs| needs.keys.number).max();
+    server.owned(keys.unwrap_or(0))?;
+    // What is ours there goes before the first key is made.
+    let there = server.note.filter(|note| note.is_whole);
+    let there = there.map_or(0, |note| note.keys.bytes_at_least());
+    if let Some(most) = needs.iter().map(Needs::all).max() {
+        server.fits(most.saturating_sub(there))?;
+    }
     let info = server.info.clone();
     let mut told = server.ask("ask for the settings of", |wire| {
         facts::settings(wire, info.as_ref())
@@ -107,39 +124,55 @@ pub(in crate::db) fn settings(
 }
 
 impl Server {
-    fn connected(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
+    pub(super) fn connected(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
         let named = Named::of(permits, path)?;
-        Ok(Self {
-            wire: named.entered(Wire::log_in)?,
+        Ok(Self::over(named.entered(Wire::log_in)?, named))
+    }
+
+    /// Over a connection to what is named.
+    pub(super) fn over(wire: Wire, named: Named) -> Self {
+        Self {
+            wire,
             named,
             info: None,
             note: None,
-        })
+            others_here: 0,
+            others: 0,
+            evicted: Evicted::default(),
+        }
     }
 
-    /// Connects, and looks whether so many keys may be made there.
-    pub(super) fn open(place: &Place, server: &StandIn, keys: u64) -> Result<Self, WorkError> {
+    /// Connects, and looks whether so many keys may be made there; where none are to be, what is of others is no reason
+    /// to refuse it.
+    pub(super) fn open(
+        place: &Place,
+        server: &StandIn,
+        keys: Option<u64>,
+    ) -> Result<Self, WorkError> {
         let mut opened = Self::connected(&place.permits, &server.path)?;
         opened.look()?;
         opened.lock()?;
-        opened.owned(keys)?;
+        match keys {
+            Some(keys) => opened.owned(keys)?,
+            None => {
+                opened.marked()?;
+            }
+        }
         Ok(opened)
     }
 
     /// Looks whether it is one that can be measured.
-    fn look(&mut self) -> Result<(), WorkError> {
-        self.info = self.tried("look at", Info::ask)?;
+    pub(super) fn look(&mut self) -> Result<(), WorkError> {
+        self.gone()?;
         let unfit = self.info.as_ref().and_then(Info::unfit);
         unfit.map_or(Ok(()), |why| Err(self.refused(&why)))
     }
 
     /// Looks whose keys are there, of which so many are to be ours.
     fn owned(&mut self, keys: u64) -> Result<(), WorkError> {
-        let marker = self.marker()?;
-        if let Marker::Ours(note) = marker {
-            self.note = Some(note);
-        }
+        let marker = self.marked()?;
         let others = self.others(keys)?;
+        self.others_here = others.all;
         let why = refusal(marker, others, self.named.allows_existing);
         why.map_or(Ok(()), |why| Err(self.refused(&why)))
     }
@@ -158,12 +191,12 @@ impl Server {
         })
     }
 
-    fn refused(&self, why: &str) -> WorkError {
+    pub(super) fn refused(&self, why: &str) -> WorkError {
         WorkError::Unsupported(format!("make keys in `{}`: {why}", self.named.address))
     }
 
     /// Asks for something that a user may not be allowed to ask: `None` then.
-    fn tried<T>(
+    pub(super) fn tried<T>(
         &mut self,
         operation: &str,
         ask: impl FnOnce(&mut Wire) -> Result<T, Trouble>,
@@ -175,7 +208,7 @@ impl Server {
         }
     }
 
-    fn ask<T>(
+    pub(super) fn ask<T>(
         &mut self,
         operation: &str,
         ask: impl FnOnce(&mut Wire) -> Result<T, Trouble>,
@@ -183,36 +216,7 @@ impl Server {
         ask(&mut self.wire).map_err(|trouble| of(operation, &self.named.address, &trouble))
     }
 
-    /// Waits until no other connection of our name is there. Whoever has the name and then finds nobody else has the
-    /// database to himself: who comes later sees him. Of several that find each other the first one keeps its name, and
-    /// the others step back. Where a user may not look at connections nobody is kept out.
-    fn lock(&mut self) -> Result<(), WorkError> {
-        const LOCK: &str = "look at the connections of";
-        let own = self.tried(LOCK, |wire| wire.number(&[b"CLIENT", b"ID"]))?;
-        let Some(own) = own else { return Ok(()) };
-        let database = self.named.address.database.clone();
-        let got = locked(|| {
-            let named =
-                |wire: &mut Wire, name: &str| wire.ok(&[b"CLIENT", b"SETNAME", name.as_bytes()]);
-            let list = self.tried(LOCK, |wire| {
-                named(wire, CONNECTION)?;
-                wire.text(&[b"CLIENT", b"LIST"])
-            })?;
-            let list = list.flatten().unwrap_or_default();
-            let first = first_other(&list, own, &database);
-            if first.is_some_and(|first| first < own) {
-                self.tried(LOCK, |wire| named(wire, STEPS_BACK))?;
-            }
-            Ok(first.is_none())
-        })?;
-        if got {
-            Ok(())
-        } else {
-            Err(taken(&self.named.address))
-        }
-    }
-
-    fn marker(&mut self) -> Result<Marker, WorkError> {
+    pub(super) fn marker(&mut self) -> Result<Marker, WorkError> {
         self.ask("look at", |wire| match wire.text(&[b"GET", MARKER]) {
             Ok(None) => Ok(Marker::Nothing),
             Ok(Some(text)) => Ok(Note::read(&text).map_or(Marker::OfOthers, Marker::Ours)),
@@ -224,6 +228,22 @@ impl Server {
     /// All keys of the database.
     pub(super) fn all(&mut self) -> Result<u64, WorkError> {
         self.ask("count the keys of", |wire| wire.number(&[b"DBSIZE"]))
+    }
+
+    /// Keys of others in a database that was only selected.
+    pub(super) fn others_in_all(&mut self) -> Result<u64, WorkError> {
+        self.marked()?;
+        Ok(self.others(0)?.all)
+    }
+
+    /// What stands where our marker belongs; what it counts is ours.
+    fn marked(&mut self) -> Result<Marker, WorkError> {
+        let marker = self.marker()?;
+        self.note = match marker {
+            Marker::Ours(note) => Some(note),
+            Marker::Nothing | Marker::OfOthers => None,
+        };
+        Ok(marker)
     }
 
     /// Keys of others, where so many names are to be ours.
@@ -255,7 +275,7 @@ impl Server {
         mut put: impl FnMut(&mut BytesMut, u64),
         mut take: impl FnMut(&Wire, Said, u64) -> Result<(), Trouble>,
     ) -> Result<(), WorkError> {
-        let piece = (PIECE_BYTES / (bytes as u64).max(1)).clamp(1, PIECE);
+        let piece = piece(bytes);
         self.ask(operation, |wire| {
             let mut begin = numbers.start;
             while begin < numbers.end {
@@ -313,7 +333,7 @@ impl Server {
     }
 
     /// Writes the marker; over nobody's key of that name.
-    fn mark(&mut self, note: Note) -> Result<(), WorkError> {
+    pub(super) fn mark(&mut self, note: Note) -> Result<(), WorkError> {
         let text = note.text();
         let only = if self.note.is_some() { b"XX" } else { b"NX" };
         let done = self.ask("mark the keys of", |wire| {
@@ -329,76 +349,94 @@ impl Server {
         Ok(())
     }
 
-    /// Deletes our keys and then the marker; nothing where it is not there.
-    pub(super) fn remove(&mut self) -> Result<(), WorkError> {
+    /// Deletes our keys and then the marker; nothing where it is not there. Says how many keys were there.
+    pub(super) fn remove(&mut self) -> Result<u64, WorkError> {
         const DELETE: &str = "delete keys of ours in";
-        let Some(note) = self.note else { return Ok(()) };
+        let Some(note) = self.note else { return Ok(0) };
+        let mut deleted = 0;
         self.each(
             DELETE,
             (0..note.keys.number, 0),
             |out, number| resp::command(out, &[b"DEL", &name(number)]),
-            |_, said, _| number_of(&said).map(drop),
+            |_, said, _| {
+                deleted += number_of(&said)?;
+                Ok(())
+            },
         )?;
         self.ask(DELETE, |wire| wire.number(&[b"DEL", MARKER]))?;
         self.note = None;
-        Ok(())
+        Ok(deleted)
     }
 
-    /// Makes the keys, whatever is left of earlier ones.
+    /// Makes the keys, whatever is left of earlier ones, where they take nothing from others.
     pub(super) fn make(
         &mut self,
         keys: Keys,
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<(), WorkError> {
         self.remove()?;
+        self.gone()?;
+        self.fits(keys.bytes_at_most().saturating_add(making(keys)))?;
         let making = Note {
             keys,
             is_whole: false,
         };
         self.mark(making)?;
-        let made = self.fill(keys, tell);
-        if made.is_err() {
-            // What does not fit is not left behind; that it failed is told, whatever comes of this.
-            let _ = self.remove();
+        let mut made = 0;
+        if let Err(why) = self.fill(keys, &mut made, tell) {
+            // What does not fit is not left behind.
+            return Err(self.given_up(made, why));
         }
-        made?;
         self.mark(Note {
             is_whole: true,
             ..making
         })
     }
 
-    fn fill(&mut self, keys: Keys, tell: &mut dyn FnMut(Bytes)) -> Result<(), WorkError> {
+    fn fill(
+        &mut self,
+        keys: Keys,
+        made: &mut u64,
+        tell: &mut dyn FnMut(Bytes),
+    ) -> Result<(), WorkError> {
         let values = Values::new(keys.size);
-        let mut made = 0;
         let mut value = Vec::with_capacity(keys.size);
-        self.each(
-            "make keys in",
-            (0..keys.number, keys.size),
-            |out, number| {
-                value.clear();
-                value.push(MADE);
-                value.extend_from_slice(values.rest(number));
-                resp::command(out, &[b"SET", &name(number), &value]);
-            },
-            |_, said, number| {
-                if said.kind != Kind::Word {
-                    return Err(Trouble::Garbage(Engine::Redis));
-                }
-                made += keys.size as u64;
-                if number % PIECE == 0 {
-                    tell(Bytes(made));
-                }
-                Ok(())
-            },
-        )?;
+        let mut looked = sys::clock::monotonic();
+        while *made < keys.number {
+            let end = (*made + piece(keys.size)).min(keys.number);
+            self.each(
+                "make keys in",
+                (*made..end, keys.size),
+                |out, number| {
+                    value.clear();
+                    value.push(MADE);
+                    value.extend_from_slice(values.rest(number));
+                    resp::command(out, &[b"SET", &name(number), &value]);
+                },
+                |_, said, _| match said.kind {
+                    Kind::Word => {
+                        *made += 1;
+                        Ok(())
+                    }
+                    _ => Err(Trouble::Garbage(Engine::Redis)),
+                },
+            )?;
+            tell(Bytes(*made * keys.size as u64));
+            let now = sys::clock::monotonic();
+            if now - looked >= LOOK_NS || *made == keys.number {
+                looked = now;
+                let number = keys.number - *made;
+                self.spares(Keys { number, ..keys }.bytes_at_most())?;
+            }
+        }
         let right = self.right(keys)?;
         if right == keys.number {
             return Ok(());
         }
         Err(self.refused(&format!(
-            "{right} of the {} keys are there once all have been made: `maxmemory` of the server is reached, and its \
-             policy deletes keys\nhint: fewer `keys`, a smaller `data_size`, or a larger `maxmemory`",
+            "{right} of the {} keys are there once all have been made: another program deletes them, or the server, \
+             which may have reached its `maxmemory`\n\
+             hint: fewer `keys`, a smaller `data_size`, or a larger `maxmemory`",
             keys.number
         )))
     }
@@ -426,40 +464,22 @@ impl Server {
         Ok(true)
     }
 
-    /// Whether these keys hold what was written last, and nothing else; the first that does not. One that is gone does
-    /// only where keys `may_be_gone`.
+    /// Whether these keys hold what was written last, and nothing else; the first that does not.
     pub(super) fn first_unwritten(
         &mut self,
         numbers: &[u64],
         (values, letter): (&Values, u8),
-        may_be_gone: bool,
     ) -> Result<Option<u64>, WorkError> {
         for number in numbers {
-            let (kind, value) = self.ask("read keys of", |wire| {
+            let value = self.ask("read keys of", |wire| {
                 let said = wire.ask(&[b"GET", &name(*number)])?;
-                Ok((said.kind, wire.body(&said).to_vec()))
+                Ok(wire.body(&said).to_vec())
             })?;
-            if may_be_gone && kind == Kind::Nothing {
-                continue;
-            }
             if value.first() != Some(&letter) || !values.holds(&value, *number) {
                 return Ok(Some(*number));
             }
         }
         Ok(None)
-    }
-
-    /// Keys that the server has deleted by itself since the look at the beginning, to keep within its memory.
-    pub(super) fn evicted(&mut self) -> Result<u64, WorkError> {
-        let now = self.tried("look at", Info::ask)?;
-        let so_far = |info: &Option<Info>| info.as_ref().map_or(0, Info::evicted);
-        let evicted = so_far(&now).saturating_sub(so_far(&self.info));
-        // Without it nobody would know whose the others are.
-        if let (1.., Some(note), Marker::Nothing) = (evicted, self.note, self.marker()?) {
-            self.note = None;
-            self.mark(note)?;
-        }
-        Ok(evicted)
     }
 
     /// A connection of a client.
@@ -514,20 +534,6 @@ impl Server {
     }
 }
 
-/// Of the other connections of our name in this database, the one that was made first.
-fn first_other(list: &str, own: u64, database: &str) -> Option<u64> {
-    let others = list.lines().filter_map(|line| {
-        let field = |name: &str| {
-            let mut fields = line.split(' ').filter_map(|field| field.split_once('='));
-            fields.find(|(key, _)| *key == name).map(|(_, value)| value)
-        };
-        let id = field("id")?.parse::<u64>().ok()?;
-        let is_one = field("name") == Some(CONNECTION) && field("db") == Some(database);
-        (is_one && id != own).then_some(id)
-    });
-    others.min()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -574,23 +580,5 @@ mod tests {
                 "{why}"
             );
         }
-    }
-
-    #[test]
-    fn of_several_connections_of_our_name_the_first_is_found() {
-        let list = "id=3 addr=127.0.0.1:1 name= db=0 cmd=get\n\
-                    id=5 addr=127.0.0.1:2 name=kurabe db=0 cmd=get\n\
-                    id=7 addr=127.0.0.1:3 name=kurabe db=1 cmd=client\n\
-                    id=9 addr=127.0.0.1:4 name=kurabeX db=2 cmd=client\n";
-        let list = format!("{list}id=6 name=kurabe db=0\nid=8 name=kurabe-waits db=0\n");
-        assert_eq!(first_other(&list, 9, "0"), Some(5));
-        assert_eq!(
-            first_other(&list, 5, "0"),
-            Some(6),
-            "also one that came later"
-        );
-        assert_eq!(first_other(&list, 7, "1"), None, "it is our own");
-        assert_eq!(first_other(&list, 99, "2"), None, "it is called otherwise");
-        assert_eq!(first_other("", 6, "0"), None);
     }
 }

@@ -138,6 +138,16 @@ impl Wire {
         }
     }
 
+    /// Asks for INFO, and takes what is wanted of it where it lies: nothing is allocated.
+    pub(super) fn info<T>(&mut self, take: impl FnOnce(&[u8]) -> T) -> Result<T, Trouble> {
+        self.line.send_this(b"*1\r\n$4\r\nINFO\r\n")?;
+        let said = self.good()?;
+        match said.kind {
+            Kind::Value => Ok(take(self.body(&said))),
+            _ => Err(Trouble::Garbage(Engine::Redis)),
+        }
+    }
+
     /// The second of the two parts that a setting is answered with; `None` where there is no such setting, or nobody
     /// may ask.
     pub(super) fn setting(&mut self, name: &str) -> Result<Option<String>, Trouble> {

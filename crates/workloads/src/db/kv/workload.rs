@@ -6,8 +6,10 @@
 use super::client::{Client, Counts, Setting, Shared};
 use super::clients::Clients;
 use super::keys::{Keys, Values};
+use super::room::Needs;
 use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
+use super::watch::Watch;
 use crate::arrivals::{self, OF_ARRIVALS, Queue, RATE};
 use crate::db::engines::Engine;
 use crate::db::oltp::{self, AT_MOST, SLOWEST_BYTES_PER_S, TIME_MIN, USUAL_BYTES_PER_S, WARMUP};
@@ -50,12 +52,12 @@ const SETUP: Nanos = Nanos::from_millis(50);
 const SIZE_MAX: u64 = 1 << 20;
 const BATCH_MAX: u64 = 16 << 20;
 
-/// What is told of a round whose server deleted keys by itself: the same of each, so that it is told once.
-const EVICTED: &str = "the server reached its maxmemory and deleted keys by itself while a round lasted (evicted_keys \
-                       of INFO grew): reads of those find nothing, and count as misses (`hit_rate`)";
-
-/// The same of one that did not find its keys.
+/// What is told of a round that did not find its keys.
 const ANEW: &str = "keys were missing before a round: all were made anew";
+
+/// What is told of a round on a server that tells too little.
+const UNWATCHED: &str =
+    "the server does not tell this user (INFO) whether it deletes keys by itself";
 
 /// A request that takes so long, and so many times the median, has met a server that stood still.
 const STILL_NS: u64 = 200_000_000;
@@ -219,7 +221,8 @@ impl Workload for Kv {
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<Told, WorkError> {
         let keys = Keys::of(params);
-        let mut server = open(place, keys)?;
+        let number = (errand != ErrandKind::Remove).then_some(keys.number);
+        let mut server = open(place, number)?;
         match errand {
             ErrandKind::Make => {
                 server.make(keys, tell)?;
@@ -232,7 +235,7 @@ impl Workload for Kv {
                 holds: server.holds(keys)?,
                 bytes: Some(keys.bytes()),
             }),
-            ErrandKind::Remove => server.remove().map(|()| Told::default()),
+            ErrandKind::Remove => server.remove().map(|_| Told::default()),
         }
     }
 
@@ -252,7 +255,8 @@ impl Workload for Kv {
             of,
             letter: Values::letter(place.seed),
         };
-        let mut server = open(place, keys)?;
+        let mut server = open(place, Some(keys.number))?;
+        server.fits(Needs::of(params, place.copies).buffers())?;
         let anew = server.stand_on(keys)?;
         let all = server.all()?;
         let mut testing = Testing::start(params, setting, place, (server, all))?;
@@ -268,12 +272,12 @@ fn cpus() -> u32 {
 }
 
 /// The server that the test is to work on.
-fn open(place: &Place, keys: Keys) -> Result<Server, WorkError> {
+fn open(place: &Place, keys: Option<u64>) -> Result<Server, WorkError> {
     let stand_in = server_of(place.stand_in.as_ref());
     Server::open(
         place,
         stand_in.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?,
-        keys.number,
+        keys,
     )
 }
 
@@ -284,6 +288,8 @@ struct Testing {
     setting: Setting,
     server: Server,
     party: Party,
+    /// Where the server may be asked.
+    watch: Option<Watch>,
     /// All keys of the database when the round began.
     all: u64,
     notes: Vec<String>,
@@ -338,7 +344,10 @@ impl Testing {
         };
         let facts = server.facts()?;
         let party = Party::new(server.process(), server.is_here());
-        let notes = facts.notes.into_iter().chain(party.note()).collect();
+        let watch = Watch::of(&server, setting.keys())?;
+        let unwatched = watch.is_none().then(|| UNWATCHED.to_owned());
+        let notes = facts.notes.into_iter().chain(party.note());
+        let notes = notes.chain(unwatched).collect();
         let on = Place {
             copies: threads,
             ..place.clone()
@@ -350,6 +359,7 @@ impl Testing {
             setting,
             server,
             party,
+            watch,
             all,
             notes,
             began: (0, 0),
@@ -393,36 +403,47 @@ impl Testing {
         wrong.map_or(error, |what| WorkError::Wrong(what.clone()))
     }
 
-    /// What must hold of the database after a round: no key is gone, none is more, and what was written last is there,
-    /// but for keys that the server deleted by itself, of which is told.
-    fn check(&mut self, misses: u64) -> Result<Option<String>, WorkError> {
+    /// What must hold of the database after a round: the server deleted none by itself, no key is gone, none is more,
+    /// and what was written last is there.
+    fn check(&mut self, misses: u64) -> Result<(), WorkError> {
         let wrong =
-            |shown: String, what: String| Err(WorkError::Wrong(format!("`{shown}`: {what}")));
-        let shown = self.server.shown();
-        let evicted = self.server.evicted()?;
-        let all = self.server.all()?;
-        if all != self.all && !self.server.is_shared() && misses == 0 && evicted == 0 {
-            return wrong(
-                shown,
-                format!("the database holds {all} keys in place of {}", self.all),
-            );
+            |what: String, shown: String| Err(WorkError::Wrong(format!("`{shown}`: {what}")));
+        if let Err(why) = self.server.spares(0) {
+            return Err(self.server.given_up(self.setting.keys, why));
+        }
+        let (shown, all) = (self.server.shown(), self.server.all()?);
+        if all != self.all && !self.server.is_shared() && misses == 0 {
+            let what = format!("the database holds {all} keys in place of {}", self.all);
+            return wrong(what, shown);
         }
         let mut last: Vec<u64> = self.clients().flat_map(Client::last_written).collect();
         last.sort_unstable();
         last.dedup();
         let values = (&self.shared.values, self.setting.letter);
-        match self.server.first_unwritten(&last, values, evicted > 0)? {
-            None => Ok((evicted > 0).then(|| EVICTED.to_owned())),
+        match self.server.first_unwritten(&last, values)? {
+            None => Ok(()),
             Some(number) => wrong(
-                shown,
                 format!("key {number} does not hold what was written last, and acknowledged"),
+                shown,
             ),
         }
+    }
+
+    /// Ends the round where the server has no room any more: our keys go before any other one has to.
+    #[cold]
+    fn give_way(&mut self) -> WorkError {
+        // What clients met with is not what ends the round.
+        let _ = self.threads.end();
+        let why = self.server.short();
+        self.server.given_up(self.setting.keys, why)
     }
 }
 
 impl Body for Testing {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        if self.watch.as_ref().is_some_and(Watch::ends) {
+            return Err(self.give_way());
+        }
         let each = u64::from(self.setting.pipeline);
         let done = self.threads.batch(ops.div_ceil(each));
         let done = done.map_err(|error| self.told(error))? * each;
@@ -442,14 +463,14 @@ impl Body for Testing {
         let (reads, misses) = self.seen();
         let (reads, misses) = (reads - self.began.0, misses - self.began.1);
         self.threads.end().map_err(|error| self.told(error))?;
-        let evicted = self.check(self.seen().1)?;
+        self.watch = None;
+        self.check(self.seen().1)?;
         let mut finish = Finish {
             latencies: self.latencies(),
             notes: std::mem::take(&mut self.notes),
             party: self.party.process(),
             ..Finish::default()
         };
-        finish.notes.extend(evicted);
         finish.notes.extend(stood_still(&finish.latencies));
         finish.notes.extend(self.threads.notes());
         if reads > 0 {

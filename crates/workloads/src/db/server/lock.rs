@@ -62,12 +62,12 @@ impl Holder {
 }
 
 /// Databases that are locked as long as this is there, and their servers are.
-pub struct Locked(Vec<Server>);
+pub(in crate::db) struct Locked(Vec<Server>);
 
 impl Locked {
     /// Takes locks again that were lost, as with a server that was started anew. An error where another kurabe has one
     /// by now. What is not there at this moment is none: its rounds say so.
-    pub fn hold(&mut self) -> Result<(), WorkError> {
+    pub(in crate::db) fn hold(&mut self) -> Result<(), WorkError> {
         self.0.iter_mut().try_for_each(Server::hold)
     }
 }

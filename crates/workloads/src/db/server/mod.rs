@@ -18,8 +18,7 @@ pub(super) mod trouble;
 pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
-pub use lock::Locked;
-pub(super) use lock::{Holder, Lock, lock, locked, taken};
+pub(super) use lock::{Holder, Lock, Locked, lock, locked, taken};
 pub(super) use tables::{Stood, errand, stand_on};
 
 use self::line::Line;
@@ -291,6 +290,7 @@ fn refusal(
 }
 
 /// A server as a run names it.
+#[derive(Clone)]
 pub(super) struct Named {
     pub(super) address: Address,
     pub(super) secret: Option<Secret>,

@@ -1,0 +1,368 @@
+//! Whether what we write fits into what a server has left, so that nothing of others has to go for it.
+//!
+//! A server of keys makes room by its policy: it deletes keys of any database, or writes nothing more for its users. So
+//! all of it is looked at, and not the database alone in which we work, before the first key is made and while they are
+//! made. Where the server does not tell, only an empty one is written to.
+
+use super::facts::Info;
+use super::keys::Keys;
+use super::server::Server;
+use super::wire::Wire;
+use engine::workload::WorkError;
+use model::params::Params;
+use sys::tree::Tree;
+
+/// What a server keeps for a connection: its own buffers, and what a batch has grown them to.
+const CONNECTION_BYTES: u64 = 64 << 10;
+
+/// What a request has beside its value.
+const REQUEST_BYTES: u64 = 64;
+
+/// The part of what is free that is left free.
+const SPARE: u64 = 10;
+
+/// So many databases are looked at where the server does not tell which have keys. It has 16 by default.
+const DATABASES_MAX: u32 = 1024;
+
+/// What a test has a server keep.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::db) struct Needs {
+    pub(super) keys: Keys,
+    clients: u32,
+    /// Requests that a client sends at once.
+    pipeline: u64,
+}
+
+impl Needs {
+    pub(in crate::db) fn of(params: &Params, clients: u32) -> Self {
+        Self {
+            keys: Keys::of(params),
+            clients,
+            pipeline: params.count("pipeline"),
+        }
+    }
+
+    /// The buffers of its connections at most, in bytes.
+    pub(super) fn buffers(&self) -> u64 {
+        let request = (self.keys.size as u64).saturating_add(REQUEST_BYTES);
+        let each = connection(self.pipeline.saturating_mul(request));
+        // The connection for what is not measured is one more.
+        u64::from(self.clients)
+            .saturating_mul(each)
+            .saturating_add(making(self.keys))
+    }
+
+    /// All of it at most, in bytes.
+    pub(super) fn all(&self) -> u64 {
+        self.keys.bytes_at_most().saturating_add(self.buffers())
+    }
+}
+
+/// What a server keeps for a connection with batches of so many bytes.
+const fn connection(batch: u64) -> u64 {
+    CONNECTION_BYTES.saturating_add(batch.saturating_add(batch / 4))
+}
+
+/// What it keeps for the connection that makes keys: of those only the request under way.
+pub(super) const fn making(keys: Keys) -> u64 {
+    connection((keys.size as u64).saturating_mul(2))
+}
+
+/// What a server says of its memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Its `maxmemory`; 0 for none.
+    most: u64,
+    policy: String,
+    used: u64,
+    /// What its machine, or its control group, has left; `None` where that is not known.
+    machine: Option<u64>,
+}
+
+impl Room {
+    /// By what the server says, and what is left on this machine, where it is here.
+    fn of(info: &Info, here: Option<u64>) -> Option<Self> {
+        let used = info.number("used_memory")?;
+        let total = info
+            .number("total_system_memory")
+            .filter(|total| *total > 0);
+        Some(Self {
+            most: info.number("maxmemory")?,
+            policy: info.field("maxmemory_policy")?.to_owned(),
+            used,
+            machine: here.or(total.map(|total| total.saturating_sub(used))),
+        })
+    }
+
+    /// What happens to others where `maxmemory` is reached.
+    fn costs(&self) -> String {
+        let policy = &self.policy;
+        if policy == "noeviction" {
+            "its policy `noeviction` lets their owners write nothing more".to_owned()
+        } else if policy.starts_with("volatile-") {
+            format!("its policy `{policy}` deletes those of them that expire")
+        } else {
+            format!("its policy `{policy}` deletes keys of others to make room")
+        }
+    }
+}
+
+/// Why so many bytes cannot be written beside so many keys of others; `None` where they can.
+fn refusal(room: Option<&Room>, others: u64, needs: u64) -> Option<String> {
+    let fits = |left: u64| needs <= left - left / SPARE;
+    let keys = if others == 1 { "key" } else { "keys" };
+    let Some(room) = room else {
+        return (others > 0).then(|| {
+            format!(
+                "in all of its databases it holds {others} {keys} of others, and it does not tell this user what \
+                 memory it has left and what it does without (INFO): ours might cost theirs\n\
+                 hint: let the user ask INFO (`ACL SETUSER USER +info`), or name a server that holds nothing of others"
+            )
+        });
+    };
+    let left = room.most.saturating_sub(room.used);
+    if others > 0 && room.most > 0 && !fits(left) {
+        return Some(format!(
+            "in all of its databases it holds {others} {keys} of others, and where `maxmemory` ({}) is reached {}: \
+             kurabe needs up to {}, and of {} that are free a tenth is to stay free\n\
+             hint: fewer `keys`, a smaller `data_size`, a larger `maxmemory`, or a server that holds nothing of others",
+            shown(room.most),
+            room.costs(),
+            shown(needs),
+            shown(left)
+        ));
+    }
+    let left = room.machine?;
+    (!fits(left)).then(|| {
+        format!(
+            "its machine, or its control group, has {} of memory left, of which a tenth is to stay free, and kurabe \
+             needs up to {}\nhint: fewer `keys`, or a smaller `data_size`",
+            shown(left),
+            shown(needs)
+        )
+    })
+}
+
+/// Bytes in words.
+fn shown(bytes: u64) -> String {
+    let tenths = (u128::from(bytes) * 10) >> 20;
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
+}
+
+impl Server {
+    /// Refuses where so many bytes would cost others something. Counts all keys of others first.
+    pub(super) fn fits(&mut self, needs: u64) -> Result<(), WorkError> {
+        self.others = self.others_here + self.others_elsewhere()?;
+        self.room_for(needs)
+    }
+
+    /// Looks again: an error where the server has deleted keys by itself, or so many more bytes would cost others
+    /// something.
+    pub(super) fn spares(&mut self, needs: u64) -> Result<(), WorkError> {
+        match self.gone()? {
+            0 => self.room_for(needs),
+            gone => Err(self.evicts(gone, "")),
+        }
+    }
+
+    fn room_for(&mut self, needs: u64) -> Result<(), WorkError> {
+        let process = self.process();
+        let here = process.and_then(|own| sys::memory::limits::room_of(&Tree::real(), own).ok());
+        let here = here.map(|room| room.bytes);
+        let room = self.info.as_ref().and_then(|info| Room::of(info, here));
+        let why = refusal(room.as_ref(), self.others, needs);
+        why.map_or(Ok(()), |why| Err(self.refused(&why)))
+    }
+
+    /// Keys of others in databases of other numbers. What a marker of ours counts there is ours.
+    fn others_elsewhere(&mut self) -> Result<u64, WorkError> {
+        let own: Option<u32> = self.named.address.database.parse().ok();
+        let told = self.info.as_ref().and_then(Info::databases);
+        let is_told = told.is_some();
+        let numbers: Box<dyn Iterator<Item = u32>> = match told {
+            Some(told) => Box::new(told.into_iter().map(|(number, _)| number)),
+            None => Box::new(0..DATABASES_MAX),
+        };
+        let mut numbers = numbers.filter(|number| Some(*number) != own).peekable();
+        if numbers.peek().is_none() {
+            return Ok(0);
+        }
+        let wire = self.named.entered(Wire::log_in)?;
+        let mut there = Self::over(wire, self.named.clone());
+        let mut others = 0;
+        let mut is_all = is_told;
+        for number in numbers {
+            let selected = there.wire.ok(&[b"SELECT", number.to_string().as_bytes()]);
+            match selected {
+                Ok(()) => others += there.others_in_all()?,
+                Err(trouble) if !is_told && trouble.to_string().contains("DB index") => {
+                    is_all = true;
+                    break;
+                }
+                Err(trouble) => {
+                    return Err(self.refused(&format!(
+                        "whose keys are in its database {number} cannot be told: {trouble}"
+                    )));
+                }
+            }
+        }
+        if is_all {
+            return Ok(others);
+        }
+        Err(self.refused(
+            "it does not tell how many databases it has (INFO), and more than can be looked at\n\
+             hint: let the user ask INFO (`ACL SETUSER USER +info`)",
+        ))
+    }
+
+    /// Keys that the server has deleted by itself since it was first looked at, to keep within its memory.
+    pub(super) fn gone(&mut self) -> Result<u64, WorkError> {
+        if let Some(info) = self.tried("look at", Info::ask)? {
+            self.evicted.learn(info.number("evicted_keys"));
+            self.info = Some(info);
+        } else {
+            self.info = None;
+        }
+        Ok(self.evicted.grown())
+    }
+
+    /// That others have next to no room left beside ours.
+    pub(super) fn short(&self) -> WorkError {
+        WorkError::Failed(format!(
+            "keep keys in `{}`: others have next to no room left there, and kurabe deletes its own\n\
+             hint: fewer `keys`, a smaller `data_size`, a larger `maxmemory`, or a server that holds nothing of others",
+            self.named.address
+        ))
+    }
+
+    /// Deletes our keys, of which so many were made, before another one has to go. Says why, or how many went.
+    pub(super) fn given_up(&mut self, made: u64, why: WorkError) -> WorkError {
+        let removed = self.remove();
+        let gone = self.gone().unwrap_or_else(|_| self.evicted.grown());
+        let (gone @ 1.., Ok(removed)) = (gone, &removed) else {
+            return match removed {
+                Ok(_) => why,
+                Err(not) => WorkError::Failed(format!("{not}\nbefore that: {why}")),
+            };
+        };
+        let ours = made.saturating_sub(*removed).min(gone);
+        self.evicts(gone, &format!(", {ours} of them kurabe's"))
+    }
+
+    /// That the server has deleted so many keys by itself.
+    pub(super) fn evicts(&self, gone: u64, ours: &str) -> WorkError {
+        let keys = if gone == 1 { "key" } else { "keys" };
+        WorkError::Failed(format!(
+            "keep keys in `{}`: the server reached its `maxmemory` and deleted {gone} {keys} by itself \
+             (`evicted_keys`){ours}: kurabe deletes its own and ends the run\n\
+             hint: fewer `keys`, a smaller `data_size`, a larger `maxmemory`, or a server that holds nothing of others",
+            self.named.address
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn room(most: u64, policy: &str, used: u64, machine: Option<u64>) -> Room {
+        Room {
+            most: most * MIB,
+            policy: policy.to_owned(),
+            used: used * MIB,
+            machine: machine.map(|machine| machine * MIB),
+        }
+    }
+
+    #[test]
+    fn what_would_cost_others_something_is_refused_whatever_the_policy() {
+        let check = |room: Option<Room>, others: u64, needs: u64, words: Option<&str>| {
+            let why = refusal(room.as_ref(), others, needs * MIB);
+            match words {
+                None => assert_eq!(why, None, "{room:?}"),
+                Some(words) => assert!(
+                    why.as_ref()
+                        .is_some_and(|why| why.contains(words) && why.contains("\nhint: ")),
+                    "{room:?}: {why:?}"
+                ),
+            }
+        };
+        for (policy, words) in [
+            ("allkeys-lru", "`allkeys-lru` deletes keys of others"),
+            ("allkeys-lfu", "`allkeys-lfu` deletes keys of others"),
+            ("allkeys-random", "`allkeys-random` deletes keys"),
+            ("volatile-lru", "deletes those of them that expire"),
+            ("volatile-ttl", "deletes those of them that expire"),
+            ("noeviction", "lets their owners write nothing"),
+            ("of a later version", "`of a later version` deletes"),
+        ] {
+            let of = |used| Some(room(100, policy, used, Some(1000)));
+            check(of(40), 1, 54, None);
+            check(of(40), 1, 55, Some(words));
+            check(of(40), 0, 55, None);
+            // More than there may be, as once its owner has lowered it.
+            check(of(400), 1, 1, Some(words));
+            check(of(400), 1, 0, None);
+        }
+        // Without a bound of its own it is the machine's, also where nothing of others is there.
+        let unbound = |machine| Some(room(0, "allkeys-lru", 5, machine));
+        check(unbound(Some(100)), 7, 90, None);
+        check(
+            unbound(Some(100)),
+            7,
+            91,
+            Some("has 100.0 MiB of memory left"),
+        );
+        check(unbound(Some(100)), 0, 91, Some("control group"));
+        check(unbound(None), 7, 1 << 30, None);
+        // And where its own is larger than the machine.
+        check(
+            Some(room(1 << 20, "noeviction", 5, Some(50))),
+            1,
+            46,
+            Some("control group"),
+        );
+        check(None, 0, 1 << 30, None);
+        check(None, 1, 0, Some("+info"));
+        check(None, 7, 1, Some("7 keys of others"));
+    }
+
+    #[test]
+    fn what_is_not_told_in_whole_is_not_known() {
+        let of = |text: &str| Room::of(&Info::read(text), None);
+        let whole = "used_memory:7\r\nmaxmemory:100\r\nmaxmemory_policy:allkeys-lru\r\n";
+        let told = of(whole).unwrap();
+        assert_eq!((told.most, told.used, told.machine), (100, 7, None));
+        for left_out in ["used_memory:7", "maxmemory:100", "maxmemory_policy:"] {
+            assert_eq!(of(&whole.replace(left_out, "x:")), None, "{left_out}");
+        }
+        assert_eq!(of(&whole.replace("100", "-1")), None);
+        assert_eq!(of(""), None);
+        // Elsewhere it is what the server says of its machine, here what is left of that.
+        let with = format!("{whole}total_system_memory:50\r\n");
+        assert_eq!(of(&with).unwrap().machine, Some(43));
+        let here = Room::of(&Info::read(&with), Some(9)).unwrap();
+        assert_eq!(here.machine, Some(9));
+        // It is not to be overflown by what a server says.
+        let large = with.replace(":7", ":18446744073709551615");
+        let large = of(&large).unwrap();
+        assert!(refusal(Some(&large), 1, 1).is_some());
+    }
+
+    #[test]
+    fn what_is_needed_has_no_end_that_wraps() {
+        let needs = |number, size, clients, pipeline| Needs {
+            keys: Keys { number, size },
+            clients,
+            pipeline,
+        };
+        assert!(needs(100_000, 3, 1, 1).all() < 16 * MIB);
+        assert!(needs(1, 1 << 20, 50, 16).buffers() > 50 * 16 * MIB);
+        assert_eq!(
+            needs(100_000_000, usize::MAX, u32::MAX, u64::MAX).all(),
+            u64::MAX
+        );
+    }
+}
