@@ -15,6 +15,7 @@ mod directory;
 mod empty;
 mod exit;
 mod foreign;
+mod joined;
 mod kind;
 mod known;
 mod loadfile;

@@ -12,7 +12,7 @@ use model::digest::Digest;
 use model::ground::Ground;
 use model::headline::Headline;
 use model::host::HostFacts;
-use model::job::Report;
+use model::job::{Report, Task};
 use model::named::NamedKind;
 use model::params::Params;
 use model::plan::{Shape, StorageLoad};
@@ -76,6 +76,12 @@ pub trait Workload: Sync {
     /// What a case asks of the storage below it, where its figures are to be judged by that.
     fn load(&self, _params: &Params) -> Option<StorageLoad> {
         None
+    }
+
+    /// The storage jobs that a case of it does, in the vocabulary of all languages: one where all copies do the same, or
+    /// one for each; none where it does something else. Cases whose jobs are the same compare, whatever they are called.
+    fn storage_jobs(&self, _params: &Params) -> Vec<Task> {
+        Vec::new()
     }
 
     /// What it writes to the storage below it, where that is more than small files: told before anything is.

@@ -449,6 +449,21 @@ pub struct Comparison {
     pub dependence: Both<Vec<f64>>,
     /// Runs of one side that come, or may come, from one and the same instance; each entry is one instance.
     pub repeats: Vec<Repeat>,
+    /// Cases that are the same storage job and have two names; figures stand under that of the base.
+    pub joined: Vec<Joined>,
+    /// Cases of other names that are storage jobs of the same kind, and not the same job.
+    pub not_joined: Vec<NotJoined>,
+}
+
+/// A case of either side: the same storage job, whatever it is called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Joined {
+    /// What the base calls it.
+    pub base: CaseId,
+    /// What the other run calls it.
+    pub other: CaseId,
+    /// What of the job only one of them says, so that it may differ.
+    pub unknown: Vec<String>,
 }
 
 impl Comparison {
@@ -547,6 +562,17 @@ pub struct Repeat {
     pub sure: bool,
     /// The ids of the runs.
     pub runs: Vec<String>,
+}
+
+/// A case of either side: the same pattern, block size, engine, depth and copies, and all the same not the same job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotJoined {
+    /// What the base calls its own.
+    pub base: CaseId,
+    /// What the other run calls its own.
+    pub other: CaseId,
+    /// In what they differ, or what is not known of one of them: name, value in the base, value in the other run.
+    pub parameters: Vec<(String, String, String)>,
 }
 
 /// Something about the machines or programs that differs.

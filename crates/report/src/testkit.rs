@@ -492,6 +492,8 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
         earlier: (vec!["20261119-004311-77aa".to_owned()], Vec::new()).into(),
         dependence: (vec![0.1], vec![0.35]).into(),
         repeats: Vec::new(),
+        joined: Vec::new(),
+        not_joined: Vec::new(),
         differences: vec![Difference {
             what: "kernel: release".to_owned(),
             base: "3.2.0".to_owned(),

@@ -109,6 +109,8 @@ impl<'a> With<'a> {
             },
             scope: scope::of_comparison(base, other, sides.method),
             repeats: scope::repeats(base, other),
+            joined: Vec::new(),
+            not_joined: Vec::new(),
             earlier: sides.earlier(),
             dependence: (sides.base.dependence(), sides.other.dependence()).into(),
         }

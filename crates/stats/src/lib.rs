@@ -17,6 +17,7 @@ pub mod family;
 pub mod figure;
 pub mod first_write;
 pub mod hand_over;
+pub mod joined;
 pub mod knee;
 pub mod loaded;
 pub mod look;

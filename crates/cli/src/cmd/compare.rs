@@ -2,9 +2,11 @@
 //!
 //! A run against itself is refused: it would always be the same as itself, and that is no finding.
 
+use super::fio::apart;
 use crate::args::{Chosen, CompareArgs, FailIf, ScatterArg};
 use crate::context::{Context, Reader, file};
 use crate::exit::{Exit, failure};
+use crate::joined;
 use crate::output;
 use model::comparison::{Comparison, Scatter, ScatterSource, Verdict};
 use model::line::Machine;
@@ -14,12 +16,14 @@ use model::units::UnixNanos;
 use report::comparison::{self, CompareOptions, ComparisonView, LatestOf, Party};
 use report::formats::Shown;
 use report::number::counted;
+use stats::joined::Told;
 use std::collections::HashMap;
 
 /// How much of a run is read, and the ids of the others of its label.
 type Load<'r> = fn(&Reader<'r>, &str) -> anyhow::Result<(Run, Vec<String>)>;
 
 /// One side as it was typed, and what was read for it: at least one run.
+#[derive(Clone)]
 pub(crate) struct Side<'a> {
     text: &'a str,
     pub(crate) runs: Vec<Run>,
@@ -45,6 +49,8 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         Some(ScatterArg::Store) => earlier(&reader, base, others)?,
         Some(ScatterArg::Shipped | ScatterArg::Share(_)) => Vec::new(),
     };
+    let whole = |id: &str| Some(reader.load_whole(id).ok()?.0);
+    let joined = join(&mut sides, &mut earlier, &whole);
     leave_out_identity(format, &mut sides, &mut earlier)?;
     let (base, others) = split(&sides);
     let options = CompareOptions {
@@ -55,7 +61,9 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
             _ => None,
         },
     };
-    let view = comparison::view_groups(party(base), others.iter().map(party).collect(), &options);
+    let mut view =
+        comparison::view_groups(party(base), others.iter().map(party).collect(), &options);
+    tell_joined(&mut view, joined);
     if args.scatter == Some(ScatterArg::Store) {
         needs_earlier(&view)?;
     }
@@ -68,6 +76,50 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
 
 fn split<'s, 'a>(sides: &'s [Side<'a>]) -> (&'s Side<'a>, &'s [Side<'a>]) {
     sides.split_first().expect("the base has been read")
+}
+
+/// Has all sides call the same jobs by the names that the base has for them; what was joined, for each of the others.
+/// Of a run that is to be taken apart `whole` has all of what its copies did.
+fn join(
+    sides: &mut [Side<'_>],
+    earlier: &mut [Run],
+    whole: &dyn Fn(&str) -> Option<Run>,
+) -> Vec<Told> {
+    if !is_to_be_joined(sides) {
+        return Vec::new();
+    }
+    for side in sides.iter_mut() {
+        for run in &mut side.runs {
+            let Some(plan) = apart::asked(run) else {
+                continue;
+            };
+            // What comes from a file is whole.
+            if let Some(found) = whole(&run.meta.id).filter(|_| !side.has_file) {
+                *run = found;
+            }
+            apart::take(run, &plan);
+        }
+    }
+    let Some((base, others)) = sides.split_first_mut() else {
+        return Vec::new();
+    };
+    let mut others: Vec<&mut [Run]> = others.iter_mut().map(|side| &mut side.runs[..]).collect();
+    joined::join(&mut base.runs, &mut others, earlier)
+}
+
+fn is_to_be_joined(sides: &[Side<'_>]) -> bool {
+    sides.split_first().is_some_and(|(base, others)| {
+        let runs = others.iter().flat_map(|side| &side.runs);
+        stats::joined::is_asked(&base.runs, runs)
+    })
+}
+
+/// Has the page say what was joined.
+pub(crate) fn tell_joined(view: &mut ComparisonView<'_>, joined: Vec<Told>) {
+    for ((_, comparison), joined) in view.others.iter_mut().zip(joined) {
+        comparison.joined = joined.joined;
+        comparison.not_joined = joined.not_joined;
+    }
 }
 
 /// Takes out of what is shown together what says whose the machines are, where the format has no place for it: a side
@@ -176,6 +228,27 @@ pub(crate) fn earlier_if_any(
     others: &[Side<'_>],
 ) -> Vec<Run> {
     earlier(reader, base, others).unwrap_or_else(|error| without_earlier(&error))
+}
+
+/// Sides with the same jobs under the same names.
+pub(crate) struct Apart<'a> {
+    pub(crate) sides: Vec<Side<'a>>,
+    pub(crate) earlier: Vec<Run>,
+    pub(crate) joined: Vec<Told>,
+}
+
+/// The same as copies, because the sides keep their names for what else is shown of them; `None` where there is nothing
+/// to join.
+pub(crate) fn joined_apart<'a>(sides: &[Side<'a>], earlier: &[Run]) -> Option<Apart<'a>> {
+    is_to_be_joined(sides).then(|| {
+        let (mut sides, mut earlier) = (sides.to_vec(), earlier.to_vec());
+        let joined = join(&mut sides, &mut earlier, &|_| None);
+        Apart {
+            sides,
+            earlier,
+            joined,
+        }
+    })
 }
 
 /// Compares as the command does that was given nothing but runs.

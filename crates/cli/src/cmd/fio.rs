@@ -4,6 +4,7 @@
 //! jobs, what cannot be done is refused by its place, each phase (the jobs up to the next stonewall) becomes a case
 //! whose copies do one job each, the run is kept like every run, and what its copies did is turned into fio's report.
 
+pub(crate) mod apart;
 mod directories;
 mod files;
 mod help;

@@ -4,6 +4,7 @@ use crate::args::{OffersArgs, OffersWhat};
 use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::joined;
 use crate::known::Known;
 use crate::output;
 use model::figure::FigureName;
@@ -19,9 +20,12 @@ pub(crate) fn run(context: &Context, args: &OffersArgs) -> anyhow::Result<Exit> 
         .map(|claim| &claim.is.figure)
         .chain(args.need.iter().map(|need| &need.figure))
         .chain(&metric);
-    let mut quantities = asked.map(|figure| figure.quantity.as_ref());
+    let mut quantities = asked.clone().map(|figure| figure.quantity.as_ref());
     let whole = quantities.any(catalogue::takes_latencies);
-    let runs = catalogue::runs(context, |id| catalogue.find(id).is_some(), whole)?;
+    let mut runs = catalogue::runs(context, |id| catalogue.find(id).is_some(), whole)?;
+    if asked.clone().next().is_some() {
+        joined::under_asked_names(&mut runs, asked);
+    }
     let known = Known::of(&runs);
     known.check("value for money", &metric)?;
     known.check_levels("recommend an offer", &args.need)?;

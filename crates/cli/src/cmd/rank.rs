@@ -4,6 +4,7 @@ use crate::args::RankArgs;
 use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::joined;
 use crate::known::Known;
 use crate::output;
 use model::figure::FigureName;
@@ -34,6 +35,7 @@ pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
             Some("`kurabe list` shows what is kept; behind the figures stand the runs"),
         ));
     }
+    joined::under_asked_names(&mut runs, names.iter());
     Known::of(&runs).check("rank", &names)?;
     let view = report::ranking::view(&runs.iter().collect::<Vec<_>>(), &names, catalogue.as_ref());
     output::print(&format.draw(context, Shown::Ranking(&view))?)?;

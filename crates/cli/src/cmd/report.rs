@@ -1,7 +1,10 @@
 //! `kurabe report RUN...`: one file that a person publishes. Nothing is measured again, and nothing is asked of any
 //! network.
 
-use super::compare::{Side, earlier_if_any, leave_out_identity, no_run_on_both_sides, side, view};
+use super::compare::{
+    Side, earlier_if_any, joined_apart, leave_out_identity, no_run_on_both_sides, side,
+    tell_joined, view,
+};
 use crate::args::{Chosen, ReportArgs};
 use crate::catalogue;
 use crate::context::{Context, Reader};
@@ -80,11 +83,20 @@ fn drawn(
     catalogue: Option<&Catalogue>,
     format: Chosen,
 ) -> anyhow::Result<String> {
-    let comparison = match sides {
-        [base, others @ ..] if !others.is_empty() => Some(view(base, others, earlier)),
+    let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
+    let apart = joined_apart(sides, earlier);
+    let (compared, past, joined) = match &apart {
+        Some(apart) => (&apart.sides[..], &apart.earlier[..], apart.joined.clone()),
+        None => (sides, earlier, Vec::new()),
+    };
+    let comparison = match compared {
+        [base, others @ ..] if !others.is_empty() => {
+            let mut view = view(base, others, past);
+            tell_joined(&mut view, joined);
+            Some(view)
+        }
         _ => None,
     };
-    let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
     let published = Published::new(comparison, &runs, catalogue, earlier);
     format.draw(context, Shown::Report(&published))
 }

@@ -7,6 +7,7 @@ mod exec;
 mod failing;
 mod files;
 mod flows;
+mod joined;
 mod logs;
 mod names;
 mod on_names;

@@ -17,7 +17,8 @@ use crate::page::charts;
 use crate::page::run::Detail;
 use crate::page::title;
 use crate::set_otherwise;
-use model::comparison::Difference;
+use dialects::printable::printable;
+use model::comparison::{Difference, Joined, NotJoined};
 use model::plan::CaseId;
 use model::record::Run;
 use stats::verdict::Levels;
@@ -123,6 +124,41 @@ fn differences(list: &[Difference], lang: Lang) -> Block {
     Block::Table(table)
 }
 
+/// Which cases are the same job under two names, and what of that is not known.
+fn joined(list: &[Joined], lang: Lang) -> impl Iterator<Item = String> {
+    list.iter().map(move |one| {
+        let [base, other] = [&one.base, &one.other].map(|case| printable(&case.to_string()));
+        let unknown: Vec<String> = one.unknown.iter().map(|name| format!("`{name}`")).collect();
+        let unknown = unknown.join(", ");
+        let pair = if base == other {
+            format!("`{base}`")
+        } else {
+            say!(lang, "`{base}` with `{other}`", "`{base}` と `{other}`")
+        };
+        if unknown.is_empty() {
+            return say!(lang, "{pair}: the same job", "{pair}: 同じジョブです");
+        }
+        say!(
+            lang,
+            "{pair}: the same job as far as both sides say it; only one of them says {unknown}",
+            "{pair}: 双方に記録がある範囲では同じジョブです。{unknown} は片側にしか記録がありません"
+        )
+    })
+}
+
+/// Which cases are jobs of the same kind, and what keeps them apart.
+fn not_joined(list: &[NotJoined], lang: Lang) -> impl Iterator<Item = String> {
+    list.iter().map(move |one| {
+        let [base, other] = [&one.base, &one.other].map(|case| printable(&case.to_string()));
+        let list = refusal::parameters(&one.parameters, lang);
+        say!(
+            lang,
+            "`{base}` and `{other}` are not compared, because they are not known to be the same job: {list}",
+            "`{base}` と `{other}` は同じジョブと確認できないため比較しません: {list}"
+        )
+    })
+}
+
 /// What each side is called, and its runs, a line for each; below a side of a duel what makes it that.
 fn heads(of: Compared<'_>) -> Vec<(String, String)> {
     let lang = of.lang;
@@ -194,6 +230,8 @@ fn pairing(of: Compared<'_>, detail: Detail) -> Vec<String> {
         lines.extend(duel::servers(a, b, [&base, &other], lang));
     }
     lines.extend(left_out(&comparison.left_out, lang));
+    lines.extend(joined(&comparison.joined, lang));
+    lines.extend(not_joined(&comparison.not_joined, lang));
     lines.extend(set_otherwise::of_sides(sides, lang));
     lines
 }

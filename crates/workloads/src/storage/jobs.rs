@@ -206,6 +206,10 @@ impl Workload for Jobs {
         metrics
     }
 
+    fn storage_jobs(&self, params: &Params) -> Vec<Task> {
+        params.jobs(PARAM).to_vec()
+    }
+
     fn touches(&self, params: &Params, _: Option<&StandIn>) -> Vec<Touch> {
         // A job names its file by itself: nothing stands in for it.
         let tasks = params.jobs(PARAM);

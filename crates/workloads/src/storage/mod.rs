@@ -43,7 +43,7 @@ use job::from_params;
 use model::ground::Ground;
 use model::headline::Headline;
 use model::host::HostFacts;
-use model::job::{IoEngine, Job};
+use model::job::{IoEngine, Job, Task};
 use model::params::Params;
 use model::plan::{Settle, Shape, StorageLoad};
 use model::spec::{MetricDef, Spec};
@@ -141,6 +141,16 @@ impl Workload for Io {
 
     fn load(&self, params: &Params) -> Option<StorageLoad> {
         Some(spec::load(params))
+    }
+
+    fn storage_jobs(&self, params: &Params) -> Vec<Task> {
+        let percent = params.count("rate_percent");
+        let share = (percent > 0).then(|| model::num::approx(percent) / 100.0);
+        vec![Task {
+            job: from_params(params),
+            rate_share: share,
+            ..Task::default()
+        }]
     }
 
     fn writes(&self, params: &Params) -> Writes {

@@ -10,17 +10,22 @@ mod terse;
 #[cfg(test)]
 mod tests;
 mod text;
+mod work;
 
-use super::result::{Direction, JobResult};
-use crate::figures::{Found, LeftOut, Reader};
+use super::result::{Direction, JobResult, Report};
+use crate::figures::{Figures, Found, LeftOut, Reader};
 use model::order::Order as _;
 use model::units::UnixNanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+pub use work::{BESIDE, work};
+
+/// The name of the program.
+pub const NAME: &str = "fio";
 
 /// The reader of fio's outputs.
 pub(crate) const READER: Reader = Reader {
-    program: "fio",
+    program: NAME,
     marks: &["fio", "(groupid="],
     read,
 };
@@ -54,6 +59,41 @@ struct Job {
     result: JobResult,
     /// Its end was seen: there is no further direction.
     is_whole: bool,
+}
+
+/// What an import of a report would hold, of the figures that are in it.
+pub fn figures(report: &Report) -> Vec<Figures> {
+    let is_there = |direction: &Direction| direction.io_bytes > 0 || direction.iops > 0.0;
+    let own = |options: &[(String, String)]| {
+        let all = report.global_options.iter().chain(options);
+        params::with_defaults(all.map(|(name, value)| (name.as_str(), value.as_str())))
+    };
+    let job = |job: &JobResult| {
+        let of = |direction: &Option<Direction>| direction.clone().filter(is_there);
+        Job {
+            line: 0,
+            result: JobResult {
+                options: own(&job.options),
+                read: of(&job.read),
+                write: of(&job.write),
+                trim: of(&job.trim),
+                mixed: of(&job.mixed),
+                ..job.clone()
+            },
+            is_whole: true,
+        }
+    };
+    let output = Output {
+        line: 0,
+        format: Format::Json,
+        version: report.version.clone(),
+        when: report.finished.as_ref().map(|finished| finished.at),
+        pid: None,
+        jobs: report.jobs.iter().map(job).collect(),
+    };
+    let mut figures = Vec::new();
+    quote::figures(0, &output, &mut figures, &mut Vec::new());
+    figures
 }
 
 fn read(text: &str) -> Found {

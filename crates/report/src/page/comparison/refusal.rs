@@ -368,7 +368,7 @@ fn too_few_pairs(pairs: u32, need: u32, resume: Option<&str>, lang: Lang) -> Str
 }
 
 /// Parameters with their values on both sides.
-fn parameters(differences: &[(String, String, String)], lang: Lang) -> String {
+pub(super) fn parameters(differences: &[(String, String, String)], lang: Lang) -> String {
     let each = differences.iter().map(|(name, base, other)| {
         say!(
             lang,
