@@ -15,6 +15,7 @@ use model::warning::Warning;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
 
@@ -227,12 +228,12 @@ fn written(dirs: &[PathBuf], run: &Run) -> Result<PathBuf, String> {
     for path in dirs.iter().map(|dir| dir.join(&name)) {
         let made = OpenOptions::new().write(true).create_new(true).open(&path);
         let done = made.and_then(|mut file| {
+            let made = file.metadata();
             let all = file
                 .write_all(text.as_bytes())
                 .and_then(|()| file.sync_all());
-            if all.is_err() {
-                // Ours: it was not there before.
-                let _ = std::fs::remove_file(&path);
+            if let (Err(_), Ok(made)) = (&all, made) {
+                let _ = sys::io::remove::remove_exactly(&path, made.dev(), made.ino());
             }
             all
         });

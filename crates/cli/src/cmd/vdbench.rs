@@ -75,9 +75,8 @@ fn read(request: &Request) -> anyhow::Result<Plan> {
 fn measure(context: &Context, args: &VdbenchArgs, plan: &Plan) -> anyhow::Result<Exit> {
     let looking = Looking::begin();
     let of_others = args.consent.others.dir_of_others;
-    if let Some(dir) = &args.output {
-        out::check(dir, of_others)?;
-    }
+    let out = args.output.as_deref();
+    let _made = out.map(|dir| out::check(dir, of_others)).transpose()?;
     let consent = args.consent.consent();
     let cases = cases::of(plan)?;
     let dir = cases::work_place(&cases, &consent)?;
@@ -155,9 +154,9 @@ fn show_kept(context: &Context, args: &VdbenchArgs, name: &str) -> anyhow::Resul
             "the version that kept it divided its runs otherwise",
         ));
     }
-    if let Some(dir) = &args.output {
-        out::check(dir, args.consent.others.dir_of_others)?;
-    }
+    let of_others = args.consent.others.dir_of_others;
+    let out = args.output.as_deref();
+    let _made = out.map(|dir| out::check(dir, of_others)).transpose()?;
     report(&cases, &run, args)?;
     say_how_it_went(&cases, &run, (context.lang, true));
     Ok(exit(&cases, &run))

@@ -250,8 +250,10 @@ fn own_descriptor(path: &Path) -> Option<PathBuf> {
 /// Puts a whole file in the place of what is there, or leaves that as it is.
 fn replace(path: &Path, found: Option<&Metadata>, text: &str) -> Result<(), String> {
     let beside = beside(path);
-    let write = || {
-        let mut file = File::create_new(&beside)?;
+    let said = |error: io::Error| error.to_string();
+    let mut file = File::create_new(&beside).map_err(said)?;
+    let made = file.metadata();
+    let mut write = || {
         file.write_all(text.as_bytes())?;
         if let Some(found) = found {
             // Only root may give a file to somebody else; for all others it is theirs as it was.
@@ -263,9 +265,11 @@ fn replace(path: &Path, found: Option<&Metadata>, text: &str) -> Result<(), Stri
         fs::rename(&beside, path)
     };
     write().map_err(|error| {
-        // It may be that it could not even be made.
-        let _ = fs::remove_file(&beside);
-        error.to_string()
+        // What is there by that name may be another file by now.
+        if let Ok(made) = made {
+            let _ = sys::io::remove::remove_exactly(&beside, made.dev(), made.ino());
+        }
+        said(error)
     })
 }
 
@@ -363,6 +367,12 @@ mod tests {
         assert!(way.try_out().is_err() && way.take("3;fio-3.33;u\n").is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "3;fio-3.33;t\n");
         fs::remove_dir(beside(&path)).unwrap();
+        // Also where it is a file, which stays.
+        fs::write(beside(&path), "precious").unwrap();
+        let way = Way::to(&path, false, REPORT).unwrap();
+        assert!(way.try_out().is_err() && way.take("3;fio-3.33;u\n").is_err());
+        assert_eq!(fs::read_to_string(beside(&path)).unwrap(), "precious");
+        fs::remove_file(beside(&path)).unwrap();
         // A link stays one, and what it leads to keeps its permissions.
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();

@@ -8,7 +8,8 @@ use crate::directory::hint_of_others;
 use crate::exit::{Exit, failure};
 use crate::output;
 use dialects::vdbench::output::{Report, flatfile, summary, totals};
-use std::path::Path;
+use engine::strangers;
+use std::path::{Path, PathBuf};
 
 const FORM: Form = Form {
     begins: |text| text.trim_start().starts_with("<title>Vdbench"),
@@ -34,18 +35,43 @@ fn refused(dir: &Path, what: &str, why: &str, exit: Exit) -> anyhow::Error {
     failure(exit, text, Some(&hint))
 }
 
-/// Whether the files can go where they shall, found out before anything is measured. Makes the directory.
-pub(super) fn check(dir: &Path, of_others: bool) -> anyhow::Result<()> {
-    if !dir.exists() {
-        let made = std::fs::create_dir(dir);
-        made.map_err(|error| refused(dir, "reports", &error.to_string(), Exit::Usage))?;
+/// A directory that was made; gone again when dropped, where no file came to lie in it.
+pub(super) struct Made(Option<PathBuf>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(dir) = &self.0 {
+            let _ = std::fs::remove_dir(dir);
+        }
     }
+}
+
+/// Whether the files can go where they shall, found out before anything is measured. Makes the directory.
+pub(super) fn check(dir: &Path, of_others: bool) -> anyhow::Result<Made> {
+    let made = if dir.exists() {
+        Made(None)
+    } else {
+        make(dir, of_others).map_err(|why| refused(dir, "reports", &why, Exit::Usage))?
+    };
     for (name, _) in FILES {
         Way::to(&dir.join(name), of_others, FORM)
             .and_then(|way| way.try_out())
             .map_err(|why| refused(dir, &format!("`{name}`"), &why, Exit::Usage))?;
     }
-    Ok(())
+    Ok(made)
+}
+
+/// Makes the directory where the way to it is as safe as that to a file in it has to be.
+fn make(dir: &Path, of_others: bool) -> Result<Made, String> {
+    let said = |error: std::io::Error| error.to_string();
+    let led = strangers::way_to_file(dir).map_err(said)?;
+    match led.stranger.filter(|_| !of_others) {
+        None => {
+            std::fs::create_dir(&led.path).map_err(said)?;
+            Ok(Made(Some(led.path)))
+        }
+        Some(stranger) => Err(format!("{AS_ROOT}{stranger}")),
+    }
 }
 
 /// Writes the files.
