@@ -13,7 +13,8 @@ use model::plan::Plan;
 use model::record::Run;
 use std::cell::OnceCell;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use sys::sqlite::{INDEX, JOURNAL, LOG, beside};
 use sys::tree::Tree;
 
 /// Decides about everything that the runs touch, claims the devices that they write to, and holds the files. From now
@@ -73,11 +74,9 @@ fn refuse_the_store(context: &Context, runs: &[Run]) -> anyhow::Result<()> {
     let Ok(store) = context.store_path() else {
         return Ok(());
     };
-    let own = ["", "-wal", "-shm", "-journal"].map(|end| {
-        let mut name = store.clone().into_os_string();
-        name.push(end);
-        PathBuf::from(name)
-    });
+    // The files beside it are beside the file that its name leads to.
+    let store = store.canonicalize().unwrap_or(store);
+    let own = ["", LOG, INDEX, JOURNAL].map(|end| beside(&store, end));
     let is_own = |named: &&Named| {
         let path = Path::new(&named.path);
         own.iter().any(|own| is_same_file(path, own))

@@ -70,12 +70,13 @@ impl Context {
         }
         let path = self.store_path()?;
         let path = directory::refuse_strangers_to_file(&path, "--store FILE", of_others)?;
+        directory::refuse_file_of_strangers(&path, "--store FILE", of_others)?;
         Ok(Store::open(&path)?)
     }
 
     /// Opens the store for changing what is kept in it; none is made for it.
     pub(crate) fn store_to_change(&self, of_others: bool) -> anyhow::Result<Store> {
-        drop(self.store_to_read()?);
+        Store::require(&self.store_path()?)?;
         self.store(of_others)
     }
 

@@ -125,6 +125,22 @@ pub(crate) fn refuse_strangers_to_new(
     place(led, file, option, of_others)
 }
 
+/// Refuses root a file that is there and belongs to another user: in a directory for all, such as `/tmp`, that user may
+/// have put it there.
+pub(crate) fn refuse_file_of_strangers(
+    file: &Path,
+    option: &str,
+    of_others: bool,
+) -> anyhow::Result<()> {
+    match strangers::whose_file(file).filter(|_| !of_others) {
+        None => Ok(()),
+        Some(stranger) => {
+            let text = format!("write `{}`: as root: {stranger}", file.display());
+            Err(failure(Exit::Usage, text, Some(&hint_of_others(option))))
+        }
+    }
+}
+
 fn place(
     led: std::io::Result<Led>,
     file: &Path,

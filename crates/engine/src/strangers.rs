@@ -43,7 +43,7 @@ pub struct Led {
 /// Somebody else has a say in what a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
-    /// The directory that gives it to them; it is on the path.
+    /// The directory or file that gives it to them; it is on the path.
     pub dir: PathBuf,
     /// By which right.
     pub by: Right,
@@ -60,6 +60,8 @@ pub enum Right {
     Serves(u32),
     /// It is a link of this user's, who may lead it elsewhere.
     Link(u32),
+    /// It is a file of this user's.
+    File(u32),
 }
 
 impl fmt::Display for Stranger {
@@ -72,6 +74,7 @@ impl fmt::Display for Stranger {
                 write!(f, "`{dir}` lies on a file system that user {user} serves")
             }
             Right::Link(user) => write!(f, "`{dir}` is a link of user {user}"),
+            Right::File(user) => write!(f, "`{dir}` belongs to user {user}, who may write to it"),
         }
     }
 }
@@ -101,6 +104,15 @@ fn way(path: &Path, is_directory: bool) -> io::Result<Led> {
 /// By which right somebody else may rename in a directory like this one; `None` for whoever is not root.
 pub(crate) fn in_it(found: &Metadata) -> Option<Right> {
     ours().and_then(|ours| right(found.uid(), found.mode(), &ours))
+}
+
+/// Whose the file at `path` is, where it is there and a stranger's; `None` for all who are not root.
+pub fn whose_file(path: &Path) -> Option<Stranger> {
+    let owner = path.metadata().ok()?.uid();
+    (!ours()?.contains(&owner)).then(|| Stranger {
+        dir: path.to_owned(),
+        by: Right::File(owner),
+    })
 }
 
 /// Who is no stranger to root; `None` where we are not root.

@@ -61,6 +61,22 @@ pub enum StoreError {
         /// What the system said.
         reason: String,
     },
+    /// A file beside it has a name that is SQLite's for this store, and is none of it.
+    #[error("open the store `{}`: `{}` beside it is not its own: {why}; neither was touched\nhint: `ls -l` shows whose it is: if it is the store's own, give it the store's owner and mode (`chown`, `chmod`), else move it away", path.display(), file.display())]
+    Beside {
+        /// The store.
+        path: PathBuf,
+        /// The file beside it.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A change was broken off, and has to be undone by a command that writes.
+    #[error("open the store `{}`: a change of it was broken off, and reading does not undo it\nhint: `kurabe clean` undoes it", path.display())]
+    BrokenOff {
+        /// The store.
+        path: PathBuf,
+    },
     /// The file became another, or was written to without a lock that could be seen, while it was read.
     #[error("{operation} in the store `{}`: it was changed meanwhile\nhint: try again", path.display())]
     Changed {
@@ -198,6 +214,7 @@ impl StoreError {
         let path = path.to_owned();
         let reason = error.to_string();
         match error.sqlite_error_code() {
+            _ if is_broken_off(error) => Self::BrokenOff { path },
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { operation, path },
             Some(Code::DiskFull) => Self::Full { operation, path },
             _ if is_without_room(error) => Self::Full { operation, path },
@@ -248,6 +265,12 @@ fn is_out_of_memory(error: &rusqlite::Error) -> bool {
 fn is_without_room(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
     code == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+}
+
+/// True where a journal has to be played back, which takes writing.
+fn is_broken_off(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
 
 /// What the check of the structure says of a page that it could not look at: a number that leads nowhere it calls

@@ -27,7 +27,7 @@ pub(crate) enum Found {
     Empty,
     /// A store of ours with the schema of this program.
     Ours {
-        /// True where its header says that it uses a write-ahead log.
+        /// True where its header says that it uses a write-ahead log, or this process has it open.
         logged: bool,
     },
 }
@@ -54,9 +54,8 @@ pub(crate) fn inspect(path: &Path, held: &Held) -> Result<Found, StoreError> {
         Ok(metadata) if metadata.is_dir() => return Err(foreign("it is a directory")),
         Ok(metadata) if !metadata.is_file() => return Err(foreign("it is no regular file")),
         Ok(metadata) if metadata.len() == 0 => return Ok(Found::Empty),
-        // What its log is to a reader is for the connection that is there already to say.
-        Ok(metadata) if held.has(Identity::of(&metadata)) => {
-            return Ok(Found::Ours { logged: false });
+        Ok(metadata) if held.locks(Identity::of(&metadata)) => {
+            return Ok(Found::Ours { logged: true });
         }
         Ok(_) => {}
     }

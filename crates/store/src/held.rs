@@ -32,43 +32,64 @@ impl Identity {
     }
 }
 
+/// What a connection does with its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It reads, without locks.
+    Reads,
+    /// It reads under SQLite's locks.
+    Locks,
+    /// It writes.
+    Writes,
+}
+
 /// One entry for each connection.
-static HELD: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
+static HELD: Mutex<Vec<(Identity, How)>> = Mutex::new(Vec::new());
 
 /// The list, for as long as a file is looked at and connected to.
-pub(crate) struct Held(MutexGuard<'static, Vec<Identity>>);
+pub(crate) struct Held(MutexGuard<'static, Vec<(Identity, How)>>);
 
 impl Held {
     pub(crate) fn lock() -> Self {
         Self(HELD.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether this process has a connection to the file.
-    pub(crate) fn has(&self, file: Identity) -> bool {
-        self.0.contains(&file)
+    fn has(&self, file: Identity, which: impl Fn(How) -> bool) -> bool {
+        self.0.iter().any(|&(held, how)| held == file && which(how))
+    }
+
+    /// Whether this process has a connection to the file that has locks on it.
+    pub(crate) fn locks(&self, file: Identity) -> bool {
+        self.has(file, |how| how != How::Reads)
+    }
+
+    /// Whether this process has a connection to the file that writes.
+    pub(crate) fn writes(&self, file: Identity) -> bool {
+        self.has(file, |how| how == How::Writes)
     }
 
     /// Notes one connection more.
-    pub(crate) fn hold(&mut self, file: Identity) -> Hold {
-        self.0.push(file);
-        Hold(file)
+    pub(crate) fn hold(&mut self, file: Identity, how: How) -> Hold {
+        self.0.push((file, how));
+        Hold(file, how)
     }
 }
 
 /// A connection's entry; to be dropped after the connection.
 #[derive(Debug)]
-pub(crate) struct Hold(Identity);
+pub(crate) struct Hold(Identity, How);
 
 impl Hold {
-    pub(crate) const fn file(&self) -> Identity {
-        self.0
+    pub(crate) const fn how(&self) -> How {
+        self.1
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
         let mut held = Held::lock();
-        if let Some(at) = held.0.iter().position(|file| *file == self.0) {
+        let own = (self.0, self.1);
+        if let Some(at) = held.0.iter().position(|entry| *entry == own) {
             held.0.swap_remove(at);
         }
     }
@@ -76,5 +97,5 @@ impl Drop for Hold {
 
 /// Whether this process has a store open in this file: to open and close it would drop the locks of that store.
 pub fn is_open_store(file: &Metadata) -> bool {
-    Held::lock().has(Identity::of(file))
+    Held::lock().has(Identity::of(file), |_| true)
 }

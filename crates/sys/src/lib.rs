@@ -31,6 +31,7 @@ pub mod random;
 pub mod ready;
 pub mod signal;
 pub mod socket;
+pub mod sqlite;
 pub mod stream;
 pub mod tcp;
 pub mod trace;

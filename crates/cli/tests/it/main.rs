@@ -71,6 +71,7 @@ mod sets;
 mod shells;
 mod soaks;
 mod storage;
+mod store_files;
 mod stores;
 mod strangers;
 mod sysbench_oltp;

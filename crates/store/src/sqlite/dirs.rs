@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 impl Store {
     /// Notes that `run` is about to make the directory `path`; a second note replaces the first.
     pub fn note_work_dir(&self, run: &str, path: &Path) -> Result<(), StoreError> {
-        self.conn
+        self.conn()
             .execute(
                 "INSERT INTO work_dirs (path, run) VALUES (?1, ?2) \
                  ON CONFLICT (path) DO UPDATE SET run = excluded.run",
@@ -26,7 +26,7 @@ impl Store {
 
     /// Notes that the directory `path` is gone; no error where it was never noted.
     pub fn forget_work_dir(&self, path: &Path) -> Result<(), StoreError> {
-        self.conn
+        self.conn()
             .execute(
                 "DELETE FROM work_dirs WHERE path = ?1",
                 [path.as_os_str().as_bytes()],
@@ -53,7 +53,7 @@ impl Store {
     pub fn work_dirs(&self) -> Result<Vec<WorkDir>, StoreError> {
         let read = || -> rusqlite::Result<Vec<WorkDir>> {
             let mut statement = self
-                .conn
+                .conn()
                 .prepare("SELECT run, path FROM work_dirs ORDER BY path")?;
             let rows = statement.query_map([], |row| {
                 Ok(WorkDir {

@@ -13,7 +13,7 @@ impl Store {
     /// Notes that the file at `path` was left with this id in its mark, last changed at this time. A second note
     /// replaces the first.
     pub fn note_file(&self, path: &Path, id: &str, changed: &str) -> Result<(), StoreError> {
-        self.conn
+        self.conn()
             .execute(
                 "INSERT INTO files (path, id, changed) VALUES (?1, ?2, ?3) \
                  ON CONFLICT (path) DO UPDATE SET id = excluded.id, changed = excluded.changed",
@@ -26,7 +26,7 @@ impl Store {
     /// Notes that the file at `path` is gone; no error where it was never noted.
     pub fn forget_file(&self, path: &Path) -> Result<(), StoreError> {
         let path = path.as_os_str().as_bytes();
-        self.conn
+        self.conn()
             .execute("DELETE FROM files WHERE path = ?1", [path])
             .map_err(|error| self.failed("forget a file", &error))?;
         Ok(())
@@ -36,7 +36,7 @@ impl Store {
     pub fn file_changed(&self, id: &str) -> Result<Option<String>, StoreError> {
         let query = "SELECT changed FROM files WHERE id = ?1";
         self.reading("look a file up", || {
-            self.conn
+            self.conn()
                 .query_row(query, [id], |row| row.get(0))
                 .optional()
                 .map_err(|error| self.failed("look a file up", &error))

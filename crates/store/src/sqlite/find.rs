@@ -90,7 +90,7 @@ impl Store {
     pub fn offered(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.reading("find the runs of offers", || {
             let read = || -> rusqlite::Result<Vec<(String, String)>> {
-                let mut statement = self.conn.prepare_cached(OFFERED)?;
+                let mut statement = self.conn().prepare_cached(OFFERED)?;
                 let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
                 rows.collect()
             };
@@ -102,7 +102,7 @@ impl Store {
     pub fn imported(&self) -> Result<Vec<[String; 3]>, StoreError> {
         self.reading("find imported runs", || {
             let read = || -> rusqlite::Result<Vec<[String; 3]>> {
-                let mut statement = self.conn.prepare_cached(IMPORTED)?;
+                let mut statement = self.conn().prepare_cached(IMPORTED)?;
                 let rows =
                     statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
                 rows.collect()
@@ -180,7 +180,7 @@ impl Store {
 
     fn names(&self, query: &str, params: impl Params) -> Result<Vec<String>, StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self.conn.prepare_cached(query)?;
+            let mut statement = self.conn().prepare_cached(query)?;
             let rows = statement.query_map(params, |row| row.get(0))?;
             rows.collect()
         };
@@ -188,7 +188,7 @@ impl Store {
     }
 
     fn counted(&self, query: &str, params: impl Params) -> Result<usize, StoreError> {
-        let count: rusqlite::Result<u32> = self.conn.query_row(query, params, |row| row.get(0));
+        let count: rusqlite::Result<u32> = self.conn().query_row(query, params, |row| row.get(0));
         let count = count.map_err(|error| self.failed("count the runs", &error))?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
@@ -269,7 +269,7 @@ mod tests {
                       VALUES (?1, ?2, ?3, 'open', '[]', 0, ?4, '{}', 1, 0, '', '', '')";
         for (started, (id, label)) in (0_u32..).zip(runs.iter().rev()) {
             store
-                .conn
+                .conn()
                 .execute(insert, (id, label, started, tail(id)))
                 .unwrap();
         }
@@ -359,14 +359,14 @@ mod tests {
         let host = HostFacts::default();
         let machine = codec::encode("the machine", &Machine::of(&host)).unwrap();
         let done = "UPDATE runs SET ending = 'complete', machine = ?1, plan = '{\"soak\":null}'";
-        store.conn.execute(done, [&machine]).unwrap();
+        store.conn().execute(done, [&machine]).unwrap();
         let earlier = |most| store.earlier(&host, UnixNanos(4), most).unwrap();
         let ids: Vec<&str> = RUNS.iter().map(|(id, _)| *id).collect();
         assert_eq!(earlier(20), ids[1..], "the latest is not earlier");
         assert_eq!(earlier(2), ids[1..3]);
         let change = |set: &str, id: &str| {
             let change = format!("UPDATE runs SET {set} WHERE id = ?1");
-            assert_eq!(store.conn.execute(&change, [id]).unwrap(), 1);
+            assert_eq!(store.conn().execute(&change, [id]).unwrap(), 1);
         };
         change("plan = '{\"soak\":{\"for\":1}}'", ids[1]);
         change("duel = 'd'", ids[2]);
@@ -459,7 +459,7 @@ mod tests {
         let (_dir, store) = store(RUNS);
         let plan = |query: &str| -> Vec<String> {
             let explain = format!("EXPLAIN QUERY PLAN {query}");
-            let mut statement = store.conn.prepare(&explain).unwrap();
+            let mut statement = store.conn().prepare(&explain).unwrap();
             for index in 1..=statement.parameter_count() {
                 statement.raw_bind_parameter(index, Null).unwrap();
             }

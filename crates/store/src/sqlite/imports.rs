@@ -44,7 +44,7 @@ impl Store {
         }
         let key = self.insert_run(&run.meta, &run.plan, &run.host)?;
         let mut insert = self
-            .conn
+            .conn()
             .prepare_cached(
                 "INSERT INTO rounds (run, seq, failed, digest, round) VALUES (?1, ?2, ?3, ?4, ?5)",
             )
@@ -85,7 +85,7 @@ impl Store {
             && self.decode::<Plan>(&what, &row.plan)? == run.plan
             && self.decode::<HostFacts>(&what, &row.host)? == run.host;
         let kept: i64 = self
-            .conn
+            .conn()
             .query_row(
                 "SELECT count(*) FROM rounds WHERE run = ?1",
                 [row.key],
@@ -97,7 +97,7 @@ impl Store {
             return Ok(false);
         }
         let mut one = self
-            .conn
+            .conn()
             .prepare_cached("SELECT round FROM rounds WHERE run = ?1 AND seq = ?2")
             .map_err(failed)?;
         feed(&mut |round| {

@@ -50,7 +50,7 @@ impl Store {
     /// So many lines; a negative number means all.
     fn lines(&self, most: i64) -> Result<Vec<RunLine>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RunLine>> {
-            let mut statement = self.conn.prepare(LINES)?;
+            let mut statement = self.conn().prepare(LINES)?;
             let rows = statement.query_map([most], line)?;
             rows.collect()
         };
@@ -85,7 +85,7 @@ impl Store {
 
     fn find_line(&self, run: &str) -> Result<Option<RunLine>, StoreError> {
         let read = || -> rusqlite::Result<Option<RunLine>> {
-            let mut statement = self.conn.prepare_cached(LINE)?;
+            let mut statement = self.conn().prepare_cached(LINE)?;
             statement.query_row([run], line).optional()
         };
         let found = read().map_err(|error| self.failed("read a run", &error))?;

@@ -9,16 +9,18 @@
 //! Who restores a backup through SQLite, or removes the run, changes the log as we do: what is read through the log
 //! shows that, and the log is then theirs.
 
-use super::{BUSY_TIMEOUT, Stamp, Store, beside, without_log};
+use super::link::Link;
+use super::{Stamp, Store};
 use crate::error::StoreError;
 use crate::gate::{APPLICATION_ID, SCHEMA_VERSION};
-use crate::held::{Held, Identity};
+use crate::held::Identity;
 use rusqlite::config::DbConfig;
-use rusqlite::{ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::sqlite::{INDEX, LOG, beside};
 
 /// How often is looked whether the mark is in the file, and how long is waited in between: somebody who reads keeps it
 /// out of there, and somebody who folds a log in may have come half-way.
@@ -80,7 +82,7 @@ impl Store {
         let going = |run: &&str| -> rusqlite::Result<Going> {
             let last =
                 "SELECT max(seq) FROM rounds WHERE run = (SELECT key FROM runs WHERE id = ?1)";
-            let last = self.conn.query_row(last, [run], |row| row.get(0))?;
+            let last = self.conn().query_row(last, [run], |row| row.get(0))?;
             Ok(Going {
                 id: (*run).to_owned(),
                 seen: last,
@@ -95,12 +97,12 @@ impl Store {
             is_theirs: false,
             schema,
             seen: None,
-            log: Identity::at(&beside(&self.path, "-wal")).ok(),
-            index: Identity::at(&beside(&self.path, "-shm")).ok(),
+            log: Identity::at(&beside(&self.path, LOG)).ok(),
+            index: Identity::at(&beside(&self.path, INDEX)).ok(),
         };
         for _ in 0..LOOKS {
             // Where somebody is just reading it, a part stays for the next time.
-            let _ = self.conn.pragma_query(None, "wal_checkpoint", |_| Ok(()));
+            let _ = self.conn().pragma_query(None, "wal_checkpoint", |_| Ok(()));
             let now = Stamp::at(&self.path).ok();
             if self.has(&mark) {
                 mark.seen = now;
@@ -127,7 +129,7 @@ impl Store {
         let how = match self.look() {
             Err(error) if error.kind() == ErrorKind::NotFound => "was removed",
             Err(error) => return Some(format!("can no longer be reached ({error})")),
-            Ok(now) if Identity::of(&now) != self.hold.file() => "was replaced by another",
+            Ok(now) if Identity::of(&now) != self.link.file => "was replaced by another",
             Ok(now) if now.len() < self.len => "was cut short",
             Ok(_) => match self.fault() {
                 Some(fault) if self.is_theirs() => fault,
@@ -162,7 +164,7 @@ impl Store {
             if self.number("user_version")? != i64::from(SCHEMA_VERSION) {
                 return Ok(Some("is marked as a store of another version now"));
             }
-            let mut known = self.conn.prepare_cached(
+            let mut known = self.conn().prepare_cached(
                 "SELECT count(*) FROM runs WHERE id = ?1 AND ending = 'open' AND \
                  (?2 IS NULL OR EXISTS (SELECT 1 FROM rounds WHERE run = key AND seq = ?2))",
             )?;
@@ -204,7 +206,7 @@ impl Store {
         };
         let is_sound = || {
             let verdict = "PRAGMA quick_check(1)";
-            let verdict = self.conn.query_row(verdict, [], |row| row.get(0));
+            let verdict = self.conn().query_row(verdict, [], |row| row.get(0));
             verdict.is_ok_and(|verdict: String| verdict == "ok")
         };
         let is_untouched = mark.seen.is_some() && Stamp::at(&self.path).ok() == mark.seen;
@@ -217,7 +219,7 @@ impl Store {
     }
 
     fn number(&self, pragma: &str) -> rusqlite::Result<i64> {
-        self.conn.pragma_query_value(None, pragma, |row| row.get(0))
+        number_in(self.conn(), pragma)
     }
 
     /// Whether the file was written to, and the mark is not in it any more.
@@ -243,23 +245,20 @@ impl Store {
     /// Whether the mark is in the file, past the log. What could not be looked at has it.
     fn has(&self, mark: &Mark) -> bool {
         let look = || -> Result<bool, StoreError> {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            let name = without_log(&self.path);
-            let file = Self::connect(&self.path, &name, flags, BUSY_TIMEOUT, &mut Held::lock())?;
+            let link = Link::to_file_alone(&self.path)?;
+            let file = &link.conn;
             let read = || -> rusqlite::Result<bool> {
-                let is_ours = file.number("application_id")? == i64::from(APPLICATION_ID)
-                    && file.number("user_version")? == i64::from(SCHEMA_VERSION);
-                let schema = file.number(SCHEMA_NUMBER)?;
-                let mut known = file
-                    .conn
-                    .prepare("SELECT count(*) FROM runs WHERE id = ?1")?;
+                let is_ours = number_in(file, "application_id")? == i64::from(APPLICATION_ID)
+                    && number_in(file, "user_version")? == i64::from(SCHEMA_VERSION);
+                let schema = number_in(file, SCHEMA_NUMBER)?;
+                let mut known = file.prepare("SELECT count(*) FROM runs WHERE id = ?1")?;
                 let mut all = is_ours && schema >= mark.schema;
                 for run in &mark.runs {
                     all &= known.query_row([&run.id], |row| row.get::<_, u32>(0))? == 1;
                 }
                 Ok(all)
             };
-            read().map_err(|error| file.failed("look at the file", &error))
+            read().map_err(|error| self.failed("look at the file", &error))
         };
         match look() {
             Ok(has) => has,
@@ -273,10 +272,10 @@ impl Store {
     /// Looks through the file as an opening does, without what is remembered of it: what somebody wrote into it past
     /// the database shows. The log is not folded into a file in which something is wrong, nor removed.
     pub fn look_again(&self) -> Result<(), StoreError> {
-        self.conn
+        self.conn()
             .execute_batch("PRAGMA shrink_memory")
             .map_err(|error| self.failed("look through the file", &error))?;
-        self.check()
+        self.link.check(&self.path)
     }
 
     /// Leaves the file as it is from now on, also when the store is closed: it is somebody else's. The log is ours: put
@@ -286,25 +285,55 @@ impl Store {
         let mark = self.mark.borrow();
         if mark.as_ref().is_some_and(|mark| mark.is_theirs) {
             // Setting it does not fail.
-            let _ = self.conn.pragma_update(None, "query_only", true);
+            let _ = self.conn().pragma_update(None, "query_only", true);
             return None;
         }
         drop(mark);
         let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         // Setting a flag of an open connection does not fail.
-        let _ = self.conn.set_db_config(keep_log, true);
+        let _ = self.conn().set_db_config(keep_log, true);
         let mark = self.mark.take()?;
         let own = |end: &str, own: Option<Identity>| {
             let path = beside(&self.path, end);
             (own.is_some() && Identity::at(&path).ok() == own).then_some(path)
         };
         // Nobody finds the log by its index then; it holds nothing else.
-        if let Some(index) = own("-shm", mark.index) {
+        if let Some(index) = own(INDEX, mark.index) {
             let _ = std::fs::remove_file(index);
         }
         let runs: Vec<&str> = mark.runs.iter().map(|run| run.id.as_str()).collect();
+        let log = own(LOG, mark.log)?;
         let aside = beside(&self.path, &format!("-wal-of-{}", runs.join("-")));
-        std::fs::rename(own("-wal", mark.log)?, &aside).ok()?;
-        Some(aside)
+        let asides = std::iter::once(aside.clone())
+            .chain((2..=ASIDES_MAX).map(|number| beside(&aside, &format!("-{number}"))));
+        for aside in asides {
+            match put_aside(&log, &aside) {
+                Ok(()) => return Some(aside),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(_) => return None,
+            }
+        }
+        None
     }
+}
+
+/// How many names are tried for a log that is put aside.
+const ASIDES_MAX: u32 = 100;
+
+/// Gives the log another name, which nothing else has.
+fn put_aside(log: &Path, aside: &Path) -> std::io::Result<()> {
+    match std::fs::hard_link(log, aside) {
+        Ok(()) => std::fs::remove_file(log),
+        // Some file systems have no second names.
+        Err(error)
+            if error.kind() != ErrorKind::AlreadyExists && aside.symlink_metadata().is_err() =>
+        {
+            std::fs::rename(log, aside)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn number_in(conn: &Connection, pragma: &str) -> rusqlite::Result<i64> {
+    conn.pragma_query_value(None, pragma, |row| row.get(0))
 }

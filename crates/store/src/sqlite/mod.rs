@@ -13,17 +13,18 @@ mod files;
 mod find;
 mod imports;
 mod lines;
+mod link;
+mod log;
 mod lost;
 mod owned;
 mod runs;
 
-use crate::error::{StoreError, could_not_look};
+use crate::error::StoreError;
 use crate::gate::{self, APPLICATION_ID, Found, SCHEMA_VERSION};
-use crate::held::{Held, Hold, Identity};
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use crate::held::{Held, Identity};
+use link::Link;
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use std::cell::RefCell;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -99,14 +100,10 @@ const TABLES: u32 = 4;
 /// A store of runs. Any number of processes may have the same one open.
 #[derive(Debug)]
 pub struct Store {
-    conn: Connection,
+    link: Link,
     path: PathBuf,
-    /// Behind `conn`, so that it is given back when the connection is gone.
-    hold: Hold,
     /// The file's size when it was opened; it never becomes smaller.
     len: u64,
-    /// Set where the file is read without locks: what it must still be after each reading.
-    unlocked: Option<Stamp>,
     /// Set while runs are kept in it.
     mark: RefCell<Option<lost::Mark>>,
 }
@@ -124,56 +121,48 @@ impl Store {
         let mut held = Held::lock();
         let found = gate::inspect(&path, &held)?;
         touch(&path, found, &held)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-        let mut store = Self::connect(&path, &path, flags, patience, &mut held)?;
+        let link = Link::to_write(&path, patience, &mut held)?;
         drop(held);
+        let mut store = Self::of(link, path);
         match found {
             Found::Nothing | Found::Empty => store.create_schema()?,
-            Found::Ours { .. } => match store.check() {
+            Found::Ours { .. } => match store.link.check(&store.path) {
                 // Whoever made it was killed before the first transaction was through; the first read has rolled it
                 // back to nothing.
-                Err(StoreError::Damaged { .. }) if is_empty(&path) => store.create_schema()?,
+                Err(StoreError::Damaged { .. }) if is_empty(&store.path) => {
+                    store.create_schema()?;
+                }
                 checked => checked?,
             },
         }
         store.tune()?;
-        store.len = length(&path);
+        store.len = length(&store.path);
         Ok(store)
     }
 
-    /// Opens the store at `path` for reading, also where nothing can be written, such as on read-only media.
+    /// Opens the store at `path` for reading: nothing is written to it or beside it, and nothing opened for writing.
     /// A file that is missing or empty is [`StoreError::Missing`]; else refuses what [`Self::open`] refuses.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let path = absolute(path)?;
-        let mut held = Held::lock();
-        let Found::Ours { logged } = gate::inspect(&path, &held)? else {
-            return Err(StoreError::Missing { path });
-        };
-        // SQLite falls back to reading where it may not write. Where it may, the connection can make the log's side
-        // files and remove them again when it closes.
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-        let store = Self::connect(&path, &path, flags, BUSY_TIMEOUT, &mut held)?;
-        drop(held);
-        let store = match store.check() {
-            Ok(()) => store,
-            // The log's side files cannot be made here, or there is no room for them, and there is no log to read:
-            // what is in the file is all there is.
-            Err(StoreError::Access { .. } | StoreError::Full { .. })
-                if logged && !has_log(&path) =>
-            {
-                drop(store);
-                Self::connect_unlocked(&path)?
-            }
-            Err(StoreError::Damaged { .. }) if is_empty(&path) => {
-                return Err(StoreError::Missing { path });
-            }
-            Err(error) => return Err(error),
-        };
-        store
-            .conn
-            .pragma_update(None, "query_only", true)
-            .map_err(|error| store.failed("open", &error))?;
-        Ok(store)
+        Ok(Self::of(Link::to_read(&path)?, path))
+    }
+
+    /// Refuses a store that is missing or empty, or no store of ours, with a look at its first bytes alone.
+    pub fn require(path: &Path) -> Result<(), StoreError> {
+        let path = absolute(path)?;
+        match gate::inspect(&path, &Held::lock())? {
+            Found::Ours { .. } => Ok(()),
+            Found::Nothing | Found::Empty => Err(StoreError::Missing { path }),
+        }
+    }
+
+    fn of(link: Link, path: PathBuf) -> Self {
+        Self {
+            len: length(&path),
+            link,
+            path,
+            mark: RefCell::new(None),
+        }
     }
 
     /// Where the store is; absolute.
@@ -183,73 +172,21 @@ impl Store {
 
     /// Which file it is, whatever its path leads to by now.
     pub fn file(&self) -> Identity {
-        self.hold.file()
+        self.link.file
     }
 
-    /// Connects to the file at `path`, which SQLite is given as `name`.
-    fn connect(
-        path: &Path,
-        name: &Path,
-        flags: OpenFlags,
-        patience: Duration,
-        held: &mut Held,
-    ) -> Result<Self, StoreError> {
-        let failed = |error| StoreError::from_sqlite("open", path, &error);
-        let identity = || Identity::at(path).map_err(|error| access("open", path, &error));
-        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let before = identity()?;
-        let conn = Connection::open_with_flags(name, flags).map_err(failed)?;
-        conn.busy_timeout(patience).map_err(failed)?;
-        conn.pragma_update(None, "foreign_keys", true)
-            .map_err(failed)?;
-        if identity()? != before {
-            return Err(StoreError::Changed {
-                operation: "open".to_owned(),
-                path: path.to_owned(),
-            });
-        }
-        Ok(Self {
-            conn,
-            path: path.to_owned(),
-            hold: held.hold(before),
-            len: length(path),
-            unlocked: None,
-            mark: RefCell::new(None),
-        })
+    /// The connection.
+    fn conn(&self) -> &Connection {
+        &self.link.last().conn
     }
 
-    /// Connects without locks and without the log's side files, where they cannot be had. SQLite then takes for granted
-    /// that nobody changes the file (`immutable`), which its owner may do all the same: so the file is held against
-    /// what it was after each reading.
-    fn connect_unlocked(path: &Path) -> Result<Self, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let stamp = Stamp::at(path).map_err(|error| access("open", path, &error))?;
-        let name = without_log(path);
-        let mut store = Self::connect(path, &name, flags, BUSY_TIMEOUT, &mut Held::lock())?;
-        store.unlocked = Some(stamp);
-        store.reading("open", || store.check())?;
-        Ok(store)
-    }
-
-    /// What `read` says, where the file did not change under it.
+    /// What `read` says, of a file that did not change under it.
     fn reading<T>(
         &self,
         operation: &str,
-        read: impl FnOnce() -> Result<T, StoreError>,
+        read: impl Fn() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let found = read();
-        let Some(stamp) = &self.unlocked else {
-            return found;
-        };
-        // A change has its log beside the file for as long as it goes on, and its own time once it is over. Only a
-        // whole change within one tick of the file system's clock would be missed.
-        if has_log(&self.path) || Stamp::at(&self.path).ok().as_ref() != Some(stamp) {
-            return Err(StoreError::Changed {
-                operation: operation.to_owned(),
-                path: self.path.clone(),
-            });
-        }
-        found
+        self.link.reading((operation, &self.path), read)
     }
 
     /// Makes the tables, unless another process was faster.
@@ -268,65 +205,10 @@ impl Store {
         create().map_err(|error| self.failed("create the tables", &error))
     }
 
-    /// Looks for damage, with reads alone. A log that a killed process left stays as it is where damage is found.
-    fn check(&self) -> Result<(), StoreError> {
-        let failed = |error| self.failed("open", &error);
-        let damaged = |what: String| StoreError::Damaged {
-            operation: "open".to_owned(),
-            path: self.path.clone(),
-            what,
-        };
-        let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-        self.conn
-            .set_db_config(keep_log, has_log(&self.path))
-            .map_err(failed)?;
-        let tables: u32 = self
-            .conn
-            .query_row(
-                "SELECT count(*) FROM sqlite_schema WHERE type = 'table' \
-                 AND name IN ('runs', 'rounds', 'work_dirs', 'files')",
-                [],
-                |row| row.get(0),
-            )
-            .map_err(failed)?;
-        if tables != TABLES {
-            return Err(damaged(format!("{tables} of its {TABLES} tables are left")));
-        }
-        if length(&self.path) <= QUICK_CHECK_MAX_BYTES {
-            // It goes over every page twice; with the room that SQLite takes by itself it would read each twice, too.
-            self.cache(2 * QUICK_CHECK_MAX_BYTES).map_err(failed)?;
-            let verdict: String = self
-                .conn
-                .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-                .map_err(failed)?;
-            self.cache(CACHE_BYTES).map_err(failed)?;
-            let what = verdict.replace('\n', "; ");
-            if could_not_look(&verdict) {
-                return Err(StoreError::Memory {
-                    operation: "open".to_owned(),
-                    path: self.path.clone(),
-                    reason: format!("out of memory, or a disk that cannot be read: {what}"),
-                });
-            }
-            if verdict != "ok" {
-                return Err(damaged(what));
-            }
-        }
-        self.conn.set_db_config(keep_log, false).map_err(failed)?;
-        Ok(())
-    }
-
-    /// Has SQLite keep so much of the file in memory, and give the rest back.
-    fn cache(&self, bytes: u64) -> rusqlite::Result<()> {
-        // Below zero it is KiB.
-        let kib = i64::try_from(bytes >> 10).unwrap_or(i64::MAX);
-        self.conn.pragma_update(None, "cache_size", -kib)
-    }
-
     /// Switches to the write-ahead log. That another process is just doing the same is no error.
     fn tune(&self) -> Result<(), StoreError> {
         let log = self
-            .conn
+            .conn()
             .pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
         match log {
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
@@ -334,15 +216,15 @@ impl Store {
             }
             _ => {}
         }
-        self.conn
+        self.conn()
             .pragma_update(None, "synchronous", "NORMAL")
-            .and_then(|()| self.conn.pragma_update(None, "wal_autocheckpoint", 0))
+            .and_then(|()| self.conn().pragma_update(None, "wal_autocheckpoint", 0))
             .map_err(|error| self.failed("open", &error))
     }
 
     /// A transaction that is rolled back unless committed.
     fn transaction(&self, behavior: TransactionBehavior) -> rusqlite::Result<Transaction<'_>> {
-        Transaction::new_unchecked(&self.conn, behavior)
+        Transaction::new_unchecked(self.conn(), behavior)
     }
 
     fn failed(&self, operation: &str, error: &rusqlite::Error) -> StoreError {
@@ -359,7 +241,7 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
 /// Makes the file, or opens it for writing without writing: the system's own reason is clearer than SQLite's. A file
 /// that this process has open is left alone.
 fn touch(path: &Path, found: Found, held: &Held) -> Result<(), StoreError> {
-    if Identity::at(path).is_ok_and(|file| held.has(file)) {
+    if Identity::at(path).is_ok_and(|file| held.locks(file)) {
         return Ok(());
     }
     if let (Found::Nothing, Some(parent)) = (found, path.parent()) {
@@ -393,7 +275,7 @@ fn is_empty(path: &Path) -> bool {
 }
 
 /// What changes with every change of a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     file: Identity,
     len: u64,
@@ -409,6 +291,10 @@ impl Stamp {
             len: now.len(),
             changed: [now.mtime(), now.mtime_nsec(), now.ctime(), now.ctime_nsec()],
         })
+    }
+
+    const fn file(&self) -> Identity {
+        self.file
     }
 }
 
@@ -427,18 +313,6 @@ fn without_log(path: &Path) -> PathBuf {
     uri.into()
 }
 
-/// The file beside the store whose name ends in this.
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(end);
-    name.into()
-}
-
-/// True where the write-ahead log holds something that may not be in the file yet.
-fn has_log(path: &Path) -> bool {
-    std::fs::metadata(beside(path, "-wal")).is_ok_and(|metadata| metadata.len() > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -449,12 +323,12 @@ mod tests {
         let path = dir.path().join("kurabe.db");
         let store = Store::open(&path).unwrap();
         let pages: u32 = store
-            .conn
+            .conn()
             .pragma_query_value(None, "page_count", |row| row.get(0))
             .unwrap();
         // SQLite reports its own limit as it reports a full disk.
         store
-            .conn
+            .conn()
             .pragma_update(None, "max_page_count", pages + 1)
             .unwrap();
         let mut noted = 0;
@@ -477,34 +351,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_without_locks_and_changes_meanwhile_is_not_believed() {
+    fn what_is_read_without_locks_and_changes_meanwhile_is_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kurabe.db");
         let owner = Store::open(&path).unwrap();
         owner.note_work_dir("r1", Path::new("/a")).unwrap();
         drop(owner);
-        let reader = Store::connect_unlocked(&path).unwrap();
-        assert_eq!(reader.work_dirs().unwrap().len(), 1);
+        let reader = Store::open_read_only(&path).unwrap();
+        let dirs = |reader: &Store| reader.work_dirs().unwrap().len();
+        assert_eq!(dirs(&reader), 1);
         let owner = Store::open(&path).unwrap();
         owner.note_work_dir("r1", Path::new("/b")).unwrap();
-        let refused = |read: Result<usize, StoreError>| {
-            assert!(matches!(read, Err(StoreError::Changed { .. })), "{read:?}");
-        };
         // In the log, and folded in.
-        refused(reader.work_dirs().map(|dirs| dirs.len()));
+        assert_eq!(dirs(&reader), 2);
         drop(owner);
-        refused(reader.work_dirs().map(|dirs| dirs.len()));
-        refused(reader.list().map(|runs| runs.len()));
-        refused(reader.latest(1).map(|runs| runs.len()));
-        refused(reader.resolve("latest").map(|id| id.len()));
-        refused(reader.load("r1").map(|run| run.rounds.len()));
-        refused(reader.load_to_compare("r1").map(|run| run.rounds.len()));
-        refused(
-            reader
-                .file_changed("x")
-                .map(|changed| usize::from(changed.is_some())),
-        );
-        let again = Store::connect_unlocked(&path).unwrap();
-        assert_eq!(again.work_dirs().unwrap().len(), 2);
+        assert_eq!(dirs(&reader), 2);
+        let owner = Store::open(&path).unwrap();
+        owner.note_work_dir("r1", Path::new("/c")).unwrap();
+        assert_eq!(dirs(&reader), 3);
+        drop(owner);
+        assert_eq!(reader.list().unwrap(), []);
+        // What became of it that is no store is said.
+        drop(reader);
+        let reader = Store::open_read_only(&path).unwrap();
+        std::fs::write(&path, "no store").unwrap();
+        assert!(matches!(
+            reader.work_dirs(),
+            Err(StoreError::Foreign { .. })
+        ));
     }
 }

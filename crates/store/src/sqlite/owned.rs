@@ -25,7 +25,7 @@ impl Store {
                 let id = run.id.clone();
                 return Err(StoreError::GoesOn { id });
             }
-            self.conn
+            self.conn()
                 .execute("DELETE FROM runs WHERE id = ?1", [&run.id])
                 .map_err(failed)?;
         }
@@ -62,7 +62,7 @@ impl Store {
         change(&mut meta);
         let text = codec::encode(&format!("run `{run}`"), &meta)?;
         let digest = digest_of(&[&text, &row.plan, &row.host]);
-        self.conn
+        self.conn()
             .execute(
                 "UPDATE runs SET label = ?2, digest = ?3, meta = ?4 WHERE key = ?1",
                 (row.key, &meta.label, digest, &text),

@@ -57,7 +57,7 @@ impl Store {
     pub fn append(&self, run: &str, round: &Round) -> Result<(), StoreError> {
         let text = codec::encode_round(round)?;
         let insert = || {
-            self.conn
+            self.conn()
                 .prepare_cached(
                     "INSERT INTO rounds (run, seq, failed, digest, round) \
                      SELECT key, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?1 AND ending = 'open'",
@@ -104,7 +104,7 @@ impl Store {
         meta.end = end;
         crate::add_warnings(&mut meta, warnings);
         let text = codec::encode(&format!("run `{run}`"), &meta)?;
-        self.conn
+        self.conn()
             .execute(
                 "UPDATE runs SET finished = ?2, ending = ?3, digest = ?4, meta = ?5 WHERE key = ?1",
                 (
@@ -118,14 +118,14 @@ impl Store {
             .map_err(failed)?;
         transaction.commit().map_err(failed)?;
         // Folds the log in. Where somebody is just reading it, closing the store does it later: nothing is lost.
-        let _ = self.conn.pragma_query(None, "wal_checkpoint", |_| Ok(()));
+        let _ = self.conn().pragma_query(None, "wal_checkpoint", |_| Ok(()));
         Ok(meta)
     }
 
     /// Notes what is concluded from a run that is over, for lists, which read no rounds. It is the caller's text, and
     /// comes back as it is; going on with the run forgets it.
     pub fn note_brief(&self, run: &str, brief: &str) -> Result<(), StoreError> {
-        let noted = self.conn.execute(
+        let noted = self.conn().execute(
             "UPDATE runs SET brief = ?2 WHERE id = ?1 AND ending <> 'open'",
             (run, brief),
         );
@@ -151,7 +151,7 @@ impl Store {
         meta.finished = None;
         meta.looks = looks.to_vec();
         let text = codec::encode(&format!("run `{run}`"), &meta)?;
-        self.conn
+        self.conn()
             .execute(
                 "UPDATE runs SET finished = NULL, ending = ?2, digest = ?3, meta = ?4, brief = NULL \
                  WHERE key = ?1",
@@ -200,7 +200,7 @@ impl Store {
         let duel = plan.duel.as_ref();
         let duel = duel.map(|duel| codec::encode(&what, duel)).transpose()?;
         let machine = codec::encode(&what, &Machine::of(host))?;
-        self.conn
+        self.conn()
             .execute(
                 "INSERT INTO runs (id, label, started, finished, ending, what, cases, duel, tail, \
                  machine, record_version, digest, meta, plan, host) \
@@ -224,7 +224,7 @@ impl Store {
                 ),
             )
             .map_err(|error| self.failed("begin a run", &error))?;
-        Ok(self.conn.last_insert_rowid())
+        Ok(self.conn().last_insert_rowid())
     }
 
     fn load_row(&self, id: &str, row: &RunRow) -> Result<Run, StoreError> {
@@ -240,7 +240,7 @@ impl Store {
         let what = format!("run `{id}`");
         let failed = |error| self.failed("read a run", &error);
         let mut statement = self
-            .conn
+            .conn()
             .prepare_cached("SELECT seq, digest, round FROM rounds WHERE run = ?1 ORDER BY seq")
             .map_err(failed)?;
         let mut rows = statement.query([row.key]).map_err(failed)?;
@@ -305,7 +305,7 @@ impl Store {
     }
 
     pub(super) fn row(&self, id: &str) -> rusqlite::Result<Option<RunRow>> {
-        self.conn
+        self.conn()
             .query_row(
                 "SELECT key, record_version, digest, meta, plan, host FROM runs WHERE id = ?1",
                 [id],

@@ -8,6 +8,7 @@ use model::record::{CopyRecord, End, Failure, Measured, Outcome, Round, Run, Run
 use model::units::{Nanos, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
 
 pub(crate) fn meta(id: &str, label: Option<&str>, started: u64) -> RunMeta {
@@ -139,4 +140,28 @@ pub(crate) fn keep(store: &Store, run: &Run) -> Result<(), StoreError> {
             .map(drop),
         None => Ok(()),
     }
+}
+
+/// A store of two runs as a killed process leaves it, the second one in its log alone; with the log's index or
+/// without.
+pub(crate) fn left_behind(dir: &Path, index: bool) -> PathBuf {
+    let (live, left) = (dir.join("live.db"), dir.join("kurabe.db"));
+    Store::open(&live).unwrap().import(&run("r1", 3)).unwrap();
+    let store = Store::open(&live).unwrap();
+    store
+        .begin(&meta("r2", None, 2_000), &plan(), &host())
+        .unwrap();
+    store.append("r2", &round(1, 1.5)).unwrap();
+    let ends: &[&str] = if index {
+        &["", "-wal", "-shm"]
+    } else {
+        &["", "-wal"]
+    };
+    for end in ends {
+        let name = |of: &Path| PathBuf::from(format!("{}{end}", of.display()));
+        std::fs::copy(name(&live), name(&left)).unwrap();
+    }
+    drop(store);
+    std::fs::remove_file(&live).unwrap();
+    left
 }

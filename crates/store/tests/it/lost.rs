@@ -112,8 +112,14 @@ fn a_backup_copied_into_the_open_file_is_told_and_left_as_it_was_copied() {
     copied.resize(grown.max(copied.len()), 0);
     std::fs::write(&path, &copied).unwrap();
     assert_eq!(store.lost().as_deref(), Some("was written over"));
+    // The name that the log would have is taken, and what has it stays.
+    let taken = dir.path().join("kurabe.db-wal-of-r1");
+    std::fs::write(&taken, "precious").unwrap();
     let aside = store.leave().unwrap();
     drop(store);
+    assert!(aside.ends_with("kurabe.db-wal-of-r1-2"), "{aside:?}");
+    assert_eq!(std::fs::read(&taken).unwrap(), b"precious");
+    std::fs::remove_file(&taken).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), copied);
     assert_eq!(
         beside(&path),

@@ -5,6 +5,7 @@
     reason = "helpers of tests fail where they stand, as tests do"
 )]
 
+mod beside;
 mod damage;
 mod export;
 mod fixture;

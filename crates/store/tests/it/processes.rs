@@ -110,14 +110,22 @@ fn processes_that_write_and_read_at_once_lose_nothing() {
         .iter_mut()
         .map(|writer| writer.stdout.take().unwrap())
         .collect();
-    let store = Store::open(&path).unwrap();
+    drop(Store::open(&path).unwrap());
+    let store = Store::open_read_only(&path).unwrap();
     while writers
         .iter_mut()
         .any(|writer| writer.try_wait().unwrap().is_none())
     {
+        let anew = Store::open_read_only(&path).unwrap();
         for line in store.list().unwrap() {
+            let least = usize::try_from(line.rounds).unwrap();
             let seen = store.load(&line.id).unwrap().rounds.len();
-            assert!(seen >= usize::try_from(line.rounds).unwrap());
+            assert!(seen >= least);
+        }
+        let later = Store::open_read_only(&path).unwrap();
+        for line in anew.list().unwrap() {
+            let least = usize::try_from(line.rounds).unwrap();
+            assert!(later.load(&line.id).unwrap().rounds.len() >= least);
         }
     }
     for (writer, output) in writers.iter_mut().zip(&mut outputs) {

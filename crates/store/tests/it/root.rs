@@ -100,7 +100,7 @@ fn a_store_on_read_only_media_can_be_read_and_not_written() {
 
 #[test]
 #[ignore = "root: mounts a small file system"]
-fn a_log_that_cannot_be_read_on_read_only_media_is_no_silent_loss() {
+fn a_log_without_its_index_is_read_on_read_only_media_too() {
     let mount = Mount::new("size=4m");
     let path = mount.0.path().join("kurabe.db");
     let kept = run("r1", 5);
@@ -116,10 +116,8 @@ fn a_log_that_cannot_be_read_on_read_only_media_is_no_silent_loss() {
     .unwrap();
     drop(store);
     mount.read_only();
-    match Store::open_read_only(&copy).and_then(|store| store.load("r1")) {
-        Ok(loaded) => assert_eq!(loaded, kept),
-        Err(error) => assert!(matches!(error, StoreError::Access { .. }), "{error:?}"),
-    }
+    let reader = Store::open_read_only(&copy).unwrap();
+    assert_eq!(reader.load("r1").unwrap(), kept);
 }
 
 #[test]
@@ -142,10 +140,8 @@ fn a_store_on_a_full_file_system_can_be_read() {
     let reader = Store::open_read_only(&path).unwrap();
     assert_eq!(reader.load("r1").unwrap(), kept);
     drop(reader);
-    let error = Store::open_read_only(&copy).unwrap_err();
-    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
-    assert!(
-        error.to_string().contains("hint: free some space"),
-        "{error}"
-    );
+    // There is no room for an index of its log, and none is needed.
+    let reader = Store::open_read_only(&copy).unwrap();
+    assert_eq!(reader.load("r1").unwrap(), kept);
+    assert_eq!(reader.work_dirs().unwrap().len(), 1);
 }

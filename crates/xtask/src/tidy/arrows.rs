@@ -16,7 +16,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("sys", Some(&["packed"])),
     ("testkit", Some(&["model"])),
     ("stats", Some(&["model", "packed"])),
-    ("store", Some(&["kept", "model"])),
+    ("store", Some(&["kept", "model", "sys"])),
     ("dialects", Some(&["model", "stats"])),
     ("engine", Some(&["model", "sys", "stats"])),
     ("workloads", Some(&["engine", "model", "sys"])),
