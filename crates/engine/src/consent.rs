@@ -21,6 +21,7 @@ mod killed;
 mod mark;
 mod needless;
 mod permit;
+mod places;
 mod programs;
 
 pub use hold::{Left, Settled};
@@ -30,13 +31,14 @@ pub use programs::may_execute;
 
 use crate::erase::{self, Claim};
 use crate::secret::Secret;
-use crate::strangers::{self, Stranger};
+use crate::strangers::Stranger;
 use crate::workload::{StandIn, Workload, its_own};
 use hold::Held;
 use mark::Mark;
 use model::named::{Named, NamedKind};
 use model::plan::Plan;
 use permit::Seen;
+use places::{Placed, Places};
 use programs::programs;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -378,40 +380,6 @@ pub fn decide(
     Ok(granted)
 }
 
-/// What is touched, and the path by which it is reached: a file that is made or written by its directory without links.
-struct Placed {
-    touch: Touch,
-    place: PathBuf,
-}
-
-/// The directories of files, each looked at once.
-#[derive(Default)]
-struct Places(BTreeMap<PathBuf, PathBuf>);
-
-impl Places {
-    /// Refuses root a file in whose place others may put another.
-    fn find(&mut self, touch: Touch, of_others: bool) -> Result<Placed, Refusal> {
-        let is_file = touch.kind != NamedKind::Device && !touch.kind.is_elsewhere();
-        let is_changed = is_file && (touch.writes || touch.creates);
-        let parts = (touch.path.parent(), touch.path.file_name());
-        let (true, (Some(parent), Some(name))) = (is_changed, parts) else {
-            let place = touch.path.clone();
-            return Ok(Placed { touch, place });
-        };
-        if !self.0.contains_key(parent) {
-            let led = strangers::way_to_directory(parent)
-                .map_err(Refusal::system("open directory", parent))?;
-            if let (Some(stranger), false) = (led.stranger, of_others) {
-                let path = touch.path;
-                return Err(Refusal::OfOthers { path, stranger });
-            }
-            self.0.insert(parent.to_owned(), led.path);
-        }
-        let place = self.0[parent].join(name);
-        Ok(Placed { touch, place })
-    }
-}
-
 /// Decides about each, claims the devices that are written to and opens the files; nothing is made or marked yet.
 fn look_at_all(
     tree: &Tree,
@@ -447,7 +415,7 @@ fn look_at_all(
             }));
             Decided::Seen(Seen::Erasable(permit))
         } else {
-            let decided = decide_to_take(&placed, overwrite, known)?;
+            let decided = decide_to_take(tree, &placed, overwrite, known)?;
             // Not after a look at thousands of others, each of which may take its time.
             if let Decided::Take(held, _) = &decided
                 && held.is_written()
@@ -477,7 +445,12 @@ enum Decided {
     Make,
 }
 
-fn decide_to_take(placed: &Placed, overwrite: bool, known: Known<'_>) -> Result<Decided, Refusal> {
+fn decide_to_take(
+    tree: &Tree,
+    placed: &Placed,
+    overwrite: bool,
+    known: Known<'_>,
+) -> Result<Decided, Refusal> {
     let Placed { touch, place } = placed;
     let (found, what) = match look(touch, place)? {
         Looked::Device(seen) => return Ok(Decided::Seen(seen)),
@@ -485,7 +458,7 @@ fn decide_to_take(placed: &Placed, overwrite: bool, known: Known<'_>) -> Result<
         Looked::File(found, what) => (found, what),
     };
     if (touch.writes || touch.creates)
-        && let Some((held, mark)) = hold::take(placed, &found, overwrite, known)?
+        && let Some((held, mark)) = hold::take(tree, placed, &found, overwrite, known)?
     {
         return Ok(Decided::Take(held, mark));
     }

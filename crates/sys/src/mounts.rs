@@ -39,11 +39,92 @@ impl Mount {
         user.filter(|_| is_fuse).and_then(|user| user.parse().ok())
     }
 
-    /// Whether a program serves it and nothing is known of where its files lie: FUSE, but not on a block device
-    /// (`fuseblk`, such as ntfs-3g), which is claimed.
-    pub fn is_served(&self) -> bool {
+    /// Whether a program serves it: FUSE, but not on a block device (`fuseblk`, such as ntfs-3g), which is claimed.
+    fn is_served(&self) -> bool {
         self.kind == "fuse" || self.kind.starts_with("fuse.")
     }
+
+    /// Whether its files lie in it, so that the number of a file is all that there is to know: it has a block device of
+    /// its own, or is one of the kinds that keep data without one. False for what shows files of another place
+    /// (overlay, FUSE, eCryptfs), for what another machine serves, and for kinds that are not known.
+    pub fn keeps_files(&self) -> bool {
+        let has_device = !self.device.starts_with("0:");
+        if has_device {
+            return !OF_SEVERAL_MACHINES.contains(&self.kind.as_str());
+        }
+        WITHOUT_DEVICE.contains(&self.kind.as_str())
+    }
+
+    /// Whether another machine serves it: a file of this one cannot be meant, but by an export of this very machine.
+    pub fn is_remote(&self) -> bool {
+        REMOTE.contains(&self.kind.as_str()) || OF_SEVERAL_MACHINES.contains(&self.kind.as_str())
+    }
+
+    /// The directories that an overlay shows as one, the upper one first, as they were named when it was mounted; empty
+    /// for other file systems. Options: Documentation/filesystems/overlayfs.rst.
+    pub fn layers(&self) -> Vec<String> {
+        if self.kind != "overlay" {
+            return Vec::new();
+        }
+        let (mut upper, mut lower) = (Vec::new(), Vec::new());
+        for option in self.super_options.split(',') {
+            let Some((name, value)) = option.split_once('=') else {
+                continue;
+            };
+            match name {
+                "upperdir" => upper.push(unescape(value)),
+                "lowerdir" => lower.extend(listed(&unescape(value))),
+                "lowerdir+" => lower.push(unescape(value)),
+                _ => {}
+            }
+        }
+        upper.extend(lower);
+        upper
+    }
+
+    /// The path of a file of this mount from the root of its file system, for an absolute path below the mount point.
+    pub fn within(&self, path: &str) -> Option<String> {
+        let below = path.strip_prefix(self.point.trim_end_matches('/'))?;
+        Some(format!("{}{below}", self.root.trim_end_matches('/')))
+    }
+}
+
+/// Kinds without a block device of their own that keep the data of their files.
+const WITHOUT_DEVICE: [&str; 9] = [
+    "bcachefs",
+    "btrfs",
+    "hugetlbfs",
+    "jffs2",
+    "ramfs",
+    "rootfs",
+    "tmpfs",
+    "ubifs",
+    "zfs",
+];
+
+/// Kinds on a block device that several machines write to at once.
+const OF_SEVERAL_MACHINES: [&str; 2] = ["gfs2", "ocfs2"];
+
+/// Kinds that another machine serves.
+const REMOTE: [&str; 12] = [
+    "9p", "afs", "ceph", "cifs", "coda", "lustre", "nfs", "nfs4", "orangefs", "smb3", "vboxsf",
+    "virtiofs",
+];
+
+/// The directories of `lowerdir`: with colons between them, two before those of data alone; `\\:` is a colon in a name.
+fn listed(value: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        let last = found.last_mut().expect("there is one from the beginning");
+        match letter {
+            '\\' => last.extend(letters.next()),
+            ':' => found.push(String::new()),
+            other => last.push(other),
+        }
+    }
+    found.retain(|dir| !dir.is_empty());
+    found
 }
 
 /// A mount of the file system of this number, as stat(2) tells it.
@@ -192,14 +273,88 @@ not a mount
 32 22 0:26 / /c rw - ext4 /dev/sdc rw,user_id=7
 ";
         let mounts = parse(text);
-        let check = |device: u64, user: Option<u32>, is_served: bool| {
+        let check = |device: u64, user: Option<u32>| {
             let mount = of_device(&mounts, device).unwrap();
-            assert_eq!((mount.served_by(), mount.is_served()), (user, is_served));
+            assert_eq!(mount.served_by(), user);
         };
-        check(libc::makedev(0, 25), Some(1000), true);
-        check(libc::makedev(8, 17), Some(0), false);
-        check(libc::makedev(0, 26), None, false);
+        check(libc::makedev(0, 25), Some(1000));
+        check(libc::makedev(8, 17), Some(0));
+        check(libc::makedev(0, 26), None);
         assert_eq!(of_device(&mounts, libc::makedev(0, 27)), None);
+    }
+
+    #[test]
+    fn files_lie_where_there_is_a_device_or_a_kind_that_keeps_them() {
+        let check = |device: &str, kind: &str, keeps: bool, is_remote: bool| {
+            let text = format!("30 22 {device} / /a rw - {kind} x rw\n");
+            let mount = &parse(&text)[0];
+            assert_eq!(
+                (mount.keeps_files(), mount.is_remote()),
+                (keeps, is_remote),
+                "{kind}"
+            );
+        };
+        for kind in ["ext4", "xfs", "vfat", "fuseblk", "a-new-one"] {
+            check("8:17", kind, true, false);
+        }
+        for kind in ["tmpfs", "btrfs", "zfs", "bcachefs", "ramfs"] {
+            check("0:30", kind, true, false);
+        }
+        let stacked = [
+            "overlay",
+            "fuse",
+            "fuse.bindfs",
+            "fuse.mergerfs",
+            "ecryptfs",
+        ];
+        for kind in stacked
+            .into_iter()
+            .chain(["aufs", "unionfs", "shiftfs", "a-new-one"])
+        {
+            check("0:30", kind, false, false);
+        }
+        for kind in ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs"] {
+            check("0:30", kind, false, true);
+        }
+        check("8:17", "ocfs2", false, true);
+    }
+
+    #[test]
+    fn the_directories_of_an_overlay_are_named_with_the_upper_one_first() {
+        let check = |options: &str, expect: &[&str]| {
+            let text = format!("30 22 0:25 / /m rw - overlay overlay {options}\n");
+            assert_eq!(parse(&text)[0].layers(), expect, "{options}");
+        };
+        check(
+            "rw,lowerdir=/l,upperdir=/u,workdir=/w,uuid=on",
+            &["/u", "/l"],
+        );
+        check("ro,lowerdir=/a:/b:/c", &["/a", "/b", "/c"]);
+        check(
+            "rw,lowerdir+=/a,lowerdir+=/b:c,upperdir=/u",
+            &["/u", "/a", "/b:c"],
+        );
+        check("ro,lowerdir=/a\\134:b:/c::/data", &["/a:b", "/c", "/data"]);
+        check(
+            "rw,upperdir=/with\\040space\\054comma",
+            &["/with space,comma"],
+        );
+        check("rw", &[]);
+        let fuse = "30 22 0:25 / /m rw - fuse x rw,upperdir=/u\n";
+        assert_eq!(parse(fuse)[0].layers(), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_in_a_mount_is_one_from_the_root_of_its_file_system() {
+        let check = |root: &str, point: &str, path: &str, expect: &str| {
+            let text = format!("30 22 0:25 {root} {point} rw - overlay overlay rw\n");
+            assert_eq!(parse(&text)[0].within(path).as_deref(), Some(expect));
+        };
+        check("/", "/m", "/m/a/b", "/a/b");
+        check("/", "/", "/a/b", "/a/b");
+        check("/sub", "/m", "/m/a", "/sub/a");
+        // A bind mount of a single file.
+        check("/sub/a", "/m/file", "/m/file", "/sub/a");
     }
 
     #[test]

@@ -5,14 +5,16 @@
 //! meanwhile ([`super::mark`]); at the end it is marked as it is then, or removed.
 
 use super::mark::{self, Mark, Standing, State};
-use super::{Known, Placed, Refusal, Touch};
+use super::places::Placed;
+use super::{Known, Refusal, Touch};
 use model::rng::Rng;
 use model::units::Nanos;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use sys::block::uses;
+use sys::block::elsewhere::{self, Shown};
+use sys::block::uses::{self, OfFile};
 use sys::io::file::{self, Access};
 use sys::io::remove::{self, Removal};
 use sys::owned;
@@ -78,6 +80,7 @@ const WRITE: Access = Access {
 /// Takes an existing file that may be written to: one of ours, or one that the user gave up with `--overwrite-file`.
 /// `None` for a file that is only read, and is somebody else's or in the hands of another run.
 pub(super) fn take(
+    tree: &Tree,
     Placed { touch, place }: &Placed,
     found: &File,
     overwrite: bool,
@@ -109,6 +112,10 @@ pub(super) fn take(
         return locked();
     }
     let written = written_by_others(&look);
+    if !matches!(standing, Standing::Ours(_)) {
+        // An overlay copies a file when it is opened for writing.
+        refuse_others_elsewhere(tree, path, place, &look)?;
+    }
     drop(look);
     let file = file::reopen(found, WRITE).map_err(not_writable(path))?;
     match file.try_lock() {
@@ -181,10 +188,22 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Un
     if taken.is_empty() {
         return Ok(unseen);
     }
-    let numbers: Vec<(u64, u64)> = taken.iter().map(|held| held.number()).collect();
-    let users = uses::of_files(tree, &numbers, uses::process_in_proc(tree));
+    // Each file, and beside it the one that it really is.
+    let mut files: Vec<OfFile> = taken
+        .iter()
+        .map(|held| held.of_file(held.number()))
+        .collect();
+    let mut whose: Vec<usize> = (0..taken.len()).collect();
     for (place, held) in taken.iter().enumerate() {
-        let of_this = users.found.iter().filter(|(file, _)| *file == place);
+        let shown = shown(tree, &held.path, &held.place, held.number())?;
+        if let Some((_, number)) = shown.and_then(|shown| shown.real) {
+            files.push(held.of_file(number));
+            whose.push(place);
+        }
+    }
+    let users = uses::of_files(tree, &files, uses::process_in_proc(tree));
+    for (place, held) in taken.iter().enumerate() {
+        let of_this = users.found.iter().filter(|(file, _)| whose[*file] == place);
         let mut words: Vec<&str> = of_this.map(|(_, how)| how.as_str()).collect();
         if words.is_empty() && held.is_written() {
             words.push(
@@ -198,7 +217,9 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Un
             );
             return Err(Refusal::unfit(&held.path, why));
         }
-        refuse_served(tree, held)?;
+        if !held.is_ours {
+            refuse_others_elsewhere(tree, &held.path, &held.place, &held.file)?;
+        }
         // A loop device that only reads has no file open for writing.
         if let Some(why) = users.unasked.as_ref().filter(|_| !held.is_ours) {
             let why = format!(
@@ -227,20 +248,39 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Un
     Ok(unseen)
 }
 
-/// Refuses a file of somebody else that a program serves: it may be the mirror of one that is in use.
-fn refuse_served(tree: &Tree, held: &Held) -> Result<(), Refusal> {
-    let served = uses::served_by_a_program(tree, held.device);
-    let served = served.map_err(|error| Refusal::unfit(&held.path, error.to_string()))?;
-    match served.filter(|_| !held.is_ours) {
-        None => Ok(()),
-        Some(kind) => Err(Refusal::unfit(
-            &held.path,
-            format!(
-                "it lies on a file system that a program serves ({kind}), and who uses what is behind that cannot be \
-                 found out\nhint: name the file where it really lies, or let kurabe make a file of its own with `--dir`"
-            ),
-        )),
-    }
+/// Whether a file really lies elsewhere.
+fn shown(
+    tree: &Tree,
+    path: &Path,
+    place: &Path,
+    number: (u64, u64),
+) -> Result<Option<Shown>, Refusal> {
+    elsewhere::shown(tree, place, number).map_err(|error| Refusal::unfit(path, error.to_string()))
+}
+
+/// Refuses a file that kurabe did not make and that really lies elsewhere: it may be in use there.
+fn refuse_others_elsewhere(
+    tree: &Tree,
+    path: &Path,
+    place: &Path,
+    file: &File,
+) -> Result<(), Refusal> {
+    let what = file.metadata().map_err(Refusal::system("look at", path))?;
+    let Some(shown) = shown(tree, path, place, (what.dev(), what.ino()))? else {
+        return Ok(());
+    };
+    let kind = &shown.kind;
+    let really = shown.real.as_ref().map_or_else(
+        || "the file where it really lies".to_owned(),
+        |(real, _)| format!("it where it really lies, `{}`", real.display()),
+    );
+    Err(Refusal::unfit(
+        path,
+        format!(
+            "it lies on a file system whose files really lie elsewhere ({kind}), and who uses it there cannot be found \
+             out\nhint: name {really}, or let kurabe make a file of its own with `--dir`"
+        ),
+    ))
 }
 
 /// What the kernel said to opening a file for writing, with a hint where it is none of the usual rights.
@@ -289,8 +329,8 @@ pub(super) fn make(touch: &Touch, place: &Path, run: &str) -> Result<Held, Refus
             Refusal::System { error, .. } if owned::has_no_marks(error) => Refusal::unfit(
                 path,
                 "this file system carries no extended attributes, so that a file of kurabe's could not be told from \
-                 others later\nhint: name no file, and kurabe makes and removes one of its own; or make it yourself \
-                 and name it with `--overwrite-file`",
+                 others later\nhint: name no file, and kurabe makes and removes one of its own; or, on a disk of this \
+                 machine, make it yourself and name it with `--overwrite-file`",
             ),
             _ => refusal,
         }
@@ -302,6 +342,16 @@ impl Held {
     /// Whether it is known already that others write to it.
     pub(super) fn is_written(&self) -> bool {
         self.written == Some(true)
+    }
+
+    /// What users are asked for: this file, or what it really is.
+    fn of_file(&self, (device, inode): (u64, u64)) -> OfFile {
+        let length = self.file.metadata().map_or(0, |what| what.len());
+        OfFile {
+            device,
+            inode,
+            length,
+        }
     }
 
     /// Device and number.
@@ -384,6 +434,13 @@ mod tests {
         }
     }
 
+    /// The number of a file system as mountinfo writes it (`gnu_dev_major` and `gnu_dev_minor` of makedev(3)).
+    fn numbered(device: u64) -> String {
+        let major = (device >> 8) & 0xfff | (device >> 32) & !0xfff;
+        let minor = device & 0xff | (device >> 12) & 0xffff_ff00;
+        format!("{major}:{minor}")
+    }
+
     #[test]
     fn programs_that_may_use_a_file_and_cannot_be_seen_are_said() {
         let dir = tempfile::tempdir().unwrap();
@@ -398,7 +455,9 @@ mod tests {
         std::fs::write(&file, "x").unwrap();
         // The first PID namespace; its first process is not listed.
         namespace("self", "pid:[4026531836]");
-        std::fs::write(dir.path().join("proc/self/mountinfo"), "").unwrap();
+        let number = std::fs::metadata(&file).unwrap().dev();
+        let mount = format!("1 0 {} / / rw - tmpfs x rw\n", numbered(number));
+        std::fs::write(dir.path().join("proc/self/mountinfo"), mount).unwrap();
         std::os::unix::fs::symlink("user:[4026531837]", dir.path().join("proc/self/ns/user"))
             .unwrap();
         let unasked = refuse_users(&tree, &[&held(&file, Some(false), false)]).unwrap_err();

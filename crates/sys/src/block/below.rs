@@ -7,14 +7,6 @@ use crate::mounts;
 use crate::tree::{Tree, TreeError};
 use std::fs::TryLockError;
 
-/// The type of the file system with this number (`st_dev`), where a program serves it: the file may have another number
-/// elsewhere, under which others use it.
-pub fn served(tree: &Tree, device: u64) -> Result<Option<String>, TreeError> {
-    let mounts = mounts::read(tree)?;
-    let served = mounts::of_device(&mounts, device).filter(|mount| mount.is_served());
-    Ok(served.map(|mount| mount.kind.clone()))
-}
-
 /// The paths of all swap areas, devices and files, and what they lead to from here.
 pub(super) fn swaps(tree: &Tree) -> Result<Vec<(String, Option<Thing>)>, TreeError> {
     let swaps = match tree.read("/proc/swaps") {

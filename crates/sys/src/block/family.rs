@@ -8,15 +8,17 @@
 //! between, nor in which mount namespace they were made. What is made of such a device (`holders`: dm, md, bcache) is
 //! the same storage too, and so is what overlaps with that.
 //!
-//! A loop device that cannot be asked what is behind it is an error, never a stranger.
+//! A loop device that cannot be asked what is behind it is an error, never a stranger. One on a file that really lies
+//! elsewhere ([`super::elsewhere`]) counts as one on the real file, where that can be found.
 
 use super::device::{self, CLASS, Number};
+use super::elsewhere::{Elsewhere, View};
 use super::identity::{self, Backing, Thing};
 use crate::tree::{Tree, TreeError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The unit of `size` and `start` files, whatever the device's own sectors are (Documentation/ABI/stable/sysfs-block).
-const SECTOR_BYTES: u64 = 512;
+pub(super) const SECTOR_BYTES: u64 = 512;
 
 /// The most devices between one and its bottom: far above what the kernel stacks, and an end to a circle, which is
 /// seen where devices change while they are looked at.
@@ -42,8 +44,13 @@ pub struct Family {
     pub members: Vec<Member>,
     /// Loop devices on a device of the family, but for the one that was asked about: the device and the loop on it.
     pub loops: Vec<(String, String)>,
-    /// Members that lie on a file, and that file.
+    /// Members that lie on a file, and that file; where it really lies elsewhere, the real one too.
     pub(super) files: Vec<(String, Thing)>,
+    /// The type of the file system, where the file below the device that was asked about really lies elsewhere, or that
+    /// of another member does and was not found there.
+    pub(super) shown_by: Option<String>,
+    /// A loop device that may lie on the same file, and the type of the file system that keeps that from being seen.
+    pub(super) maybe: Option<(String, String)>,
 }
 
 /// A stretch of what lies at the bottom, in bytes.
@@ -75,7 +82,7 @@ impl Stretch {
 }
 
 /// How a loop device is asked what is behind it: by the kernel but in tests.
-type Ask<'a> = &'a dyn Fn(&str, Number) -> Result<Option<Backing>, TreeError>;
+pub(super) type Ask<'a> = &'a dyn Fn(&str, Number) -> Result<Option<Backing>, TreeError>;
 
 /// The disk that a partition lies on; `None` for anything but a partition.
 pub fn disk_of(tree: &Tree, name: &str) -> Option<String> {
@@ -92,127 +99,6 @@ pub fn partitions(tree: &Tree, name: &str) -> Vec<String> {
     let mut found = tree.list(&format!("{CLASS}/{name}")).unwrap_or_default();
     found.retain(|part| tree.exists(&format!("{CLASS}/{name}/{part}/partition")));
     found
-}
-
-/// Why it cannot be said whether a loop device lies on a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unasked {
-    /// Neither /sys nor /proc tells which there are.
-    #[error("which loop devices there are cannot be found out ({0})")]
-    Unlisted(TreeError),
-    /// The kernel does not say what this one lies on, and its path, if it is known, leads nowhere from here.
-    #[error("the loop device `{name}`{} cannot be asked what it lies on ({why})", on(.path.as_deref()))]
-    Loop {
-        /// The kernel's name.
-        name: String,
-        /// The file that it lies on, by a name that may be one of another mount namespace.
-        path: Option<String>,
-        /// Why it cannot be asked.
-        why: TreeError,
-    },
-}
-
-fn on(path: Option<&str>) -> String {
-    path.map_or_else(String::new, |path| {
-        format!(", which is said to lie on `{path}`,")
-    })
-}
-
-/// The loop devices that lie on one of these regular files: the place of the file, and the loop's name; and one of
-/// which that cannot be said. Where a loop device may not be asked, its path is believed if it leads to a file: who may
-/// not open the device may still own the file.
-pub(super) fn loops_on_files(
-    tree: &Tree,
-    files: &[Thing],
-    ask: Ask<'_>,
-) -> (Vec<(usize, String)>, Option<Unasked>) {
-    let (mut found, mut unasked) = (Vec::new(), None);
-    let all = loops(tree).unwrap_or_else(|why| {
-        unasked = Some(Unasked::Unlisted(why));
-        Vec::new()
-    });
-    for Looped { name, number, path } in all {
-        let on = match ask(&name, number) {
-            Ok(backing) => backing.map(|backing| backing.on),
-            Err(why) => {
-                let known = path.as_ref().filter(|path| !path.ends_with(DELETED));
-                let on = known.and_then(|path| identity::thing(&tree.place(path)).ok());
-                if on.is_none() {
-                    unasked.get_or_insert(Unasked::Loop { name, path, why });
-                    continue;
-                }
-                on
-            }
-        };
-        if let Some(place) = files.iter().position(|file| on == Some(*file)) {
-            found.push((place, name));
-        }
-    }
-    (found, unasked)
-}
-
-/// How the kernel ends the path of a file that has lost this name (`d_path` of `fs/d_path.c`).
-const DELETED: &str = " (deleted)";
-
-/// The major number of loop devices (`LOOP_MAJOR` of linux/major.h).
-const LOOP_MAJOR: u32 = 7;
-
-/// A loop device with something behind it.
-struct Looped {
-    name: String,
-    number: Number,
-    /// `None` where it could not be read.
-    path: Option<String>,
-}
-
-/// Every loop device, by `/sys/class/block` and by `/proc/partitions`: one of them is enough, and neither hides what
-/// the other tells.
-fn loops(tree: &Tree) -> Result<Vec<Looped>, TreeError> {
-    let mut found: Vec<Looped> = Vec::new();
-    let listed = tree.list(CLASS);
-    for name in listed.iter().flatten() {
-        let path = match tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file")) {
-            Err(error) if error.absent => continue,
-            other => other.ok(),
-        };
-        // Without a number it has gone meanwhile.
-        if let Some(number) = device::own_number(tree, name)? {
-            let name = name.clone();
-            found.push(Looped { name, number, path });
-        }
-    }
-    // Without a heading it is hidden, or there is no device at all.
-    let partitions = tree.read("/proc/partitions").unwrap_or_default();
-    if let Err(error) = listed
-        && !partitions.starts_with("major")
-    {
-        return Err(error);
-    }
-    // `major minor #blocks name`, below a heading; what has no size is not listed.
-    for line in partitions.lines() {
-        let mut words = line.split_whitespace();
-        let mut number = || words.next()?.parse().ok();
-        if let (Some(LOOP_MAJOR), Some(minor)) = (number(), number())
-            && let Some(name) = words.nth(1)
-        {
-            let number = Number {
-                major: LOOP_MAJOR,
-                minor,
-            };
-            let is_known = found.iter().any(|known| known.number == number);
-            // A partition of one is a stretch of the same file.
-            let is_partition = disk_of(tree, name).is_some();
-            if !is_known && !is_partition {
-                let name = name.to_owned();
-                found.push(Looped {
-                    name,
-                    number,
-                    path: None,
-                });
-            }
-        }
-    }
-    Ok(found)
 }
 
 impl Family {
@@ -266,18 +152,21 @@ impl Family {
             let on = all.loops_on(other)?;
             seen.contains(&on).then(|| (on, other.clone()))
         });
-        let files = names
-            .iter()
-            .filter_map(|name| match &all.0.get(name)?.lies {
-                Lies::Bottom {
-                    ground: Ground::File(file),
-                    ..
-                } => Some((name.clone(), *file)),
-                Lies::Bottom { .. } | Lies::On { .. } => None,
-            });
+        let files = names.iter().flat_map(|name| {
+            let files = all.files(name).into_iter();
+            files.map(|file| (name.clone(), file))
+        });
+        let lowest = all.lowest(name);
+        let mut shown = names.iter().filter_map(|name| {
+            let (_, known) = all.0.get(name)?.shown.as_ref()?;
+            // One that was found to lie on a file of this family is looked at like all others.
+            (name == lowest || known.real.is_none()).then_some(known)
+        });
         Ok(Self {
             loops: loops.collect(),
             files: files.collect(),
+            shown_by: shown.next().map(|known| known.kind.clone()),
+            maybe: all.maybe(&own, &seen),
             members: members?,
         })
     }
@@ -336,6 +225,10 @@ struct Device {
     bytes: u64,
     disk: Option<String>,
     lies: Lies,
+    /// A loop device that need not reach to the end of its file.
+    is_limited: bool,
+    /// The file below it by the number that it tells, where that really lies elsewhere.
+    shown: Option<(Thing, Elsewhere)>,
 }
 
 /// Every block device of the machine.
@@ -344,6 +237,7 @@ struct Devices(BTreeMap<String, Device>);
 impl Devices {
     fn read(tree: &Tree, ask: Ask<'_>) -> Result<Self, TreeError> {
         let mut found = BTreeMap::new();
+        let view = View::own(tree)?;
         let names = list(tree, CLASS)?;
         let numbers: Result<Vec<Option<Number>>, TreeError> = names
             .iter()
@@ -366,12 +260,23 @@ impl Devices {
                 }
                 _ => None,
             };
+            let is_limited = behind.is_some_and(|backing| backing.is_limited);
+            let shown = behind.and_then(|backing| {
+                let path = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
+                let known = view.elsewhere(tree, backing.on, path.ok().as_deref())?;
+                Some((backing.on, known))
+            });
             let lies = match (&disk, behind) {
                 (Some(disk), _) => Lies::On {
                     name: disk.clone(),
                     from: sectors("start")?,
                 },
-                (None, Some(Backing { on, offset: from })) => match on {
+                (
+                    None,
+                    Some(Backing {
+                        on, offset: from, ..
+                    }),
+                ) => match on {
                     Thing::File { .. } => Lies::Bottom {
                         ground: Ground::File(on),
                         from,
@@ -399,15 +304,91 @@ impl Devices {
                     bytes,
                     disk,
                     lies,
+                    is_limited,
+                    shown,
                 },
             );
         }
-        Ok(Self(found))
+        let mut all = Self(found);
+        all.find_real_files();
+        Ok(all)
+    }
+
+    /// Lets the loop devices lie on the real files, so that all on one of them are the same storage: what was found by
+    /// the path of one device counts for every one with the same number.
+    fn find_real_files(&mut self) {
+        let devices = self.0.values();
+        let found = devices.filter_map(|device| {
+            let (told, known) = device.shown.as_ref()?;
+            Some((*told, known.real.as_ref()?.1))
+        });
+        let found: Vec<(Thing, Thing)> = found.collect();
+        for device in self.0.values_mut() {
+            if let Lies::Bottom {
+                ground: Ground::File(file),
+                ..
+            } = &mut device.lies
+                && let Some((_, real)) = found.iter().find(|(told, _)| told == file)
+            {
+                *file = *real;
+            }
+        }
+    }
+
+    /// The files that a device lies on: by its real number, and by the one that the device tells.
+    fn files(&self, name: &str) -> Vec<Thing> {
+        let Some(device) = self.0.get(name) else {
+            return Vec::new();
+        };
+        let Lies::Bottom {
+            ground: Ground::File(file),
+            ..
+        } = &device.lies
+        else {
+            return Vec::new();
+        };
+        let told = device.shown.as_ref().map(|(told, _)| *told);
+        let told = told.filter(|told| told != file);
+        std::iter::once(*file).chain(told).collect()
+    }
+
+    /// A loop device beside those `seen` whose file may be the one at the bottom of `own`: it really lies elsewhere, on
+    /// this machine, and where cannot be found out. What shows another file shows all of it, so that its end is there
+    /// too.
+    fn maybe(&self, own: &Stretch, seen: &BTreeSet<String>) -> Option<(String, String)> {
+        if !matches!(own.ground, Ground::File(_)) {
+            return None;
+        }
+        let whole = |name: &String| self.0.get(name).is_some_and(|device| !device.is_limited);
+        let is_whole = seen.iter().any(whole);
+        let mut others = self.0.iter().filter(|(name, _)| !seen.contains(*name));
+        others.find_map(|(name, device)| {
+            let (_, known) = device.shown.as_ref()?;
+            let Lies::Bottom { from, .. } = &device.lies else {
+                return None;
+            };
+            let ends = from.saturating_add(device.bytes);
+            let may_be = !is_whole || device.is_limited || ends == own.to;
+            let is_open = known.real.is_none() && !known.is_remote;
+            (is_open && may_be).then(|| (name.clone(), known.kind.clone()))
+        })
     }
 
     fn get(&self, name: &str) -> Result<&Device, TreeError> {
         let gone = || TreeError::content(&format!("{CLASS}/{name}"), "it has gone meanwhile");
         self.0.get(name).ok_or_else(gone)
+    }
+
+    /// The last device on the way from one to its bottom.
+    fn lowest<'a>(&'a self, name: &'a str) -> &'a str {
+        let mut at = name;
+        for _ in 0..DEEPEST {
+            match self.0.get(at).map(|device| &device.lies) {
+                Some(Lies::On { name, .. }) => at = name,
+                _ => break,
+            }
+        }
+        at
     }
 
     /// What a device is in the end.

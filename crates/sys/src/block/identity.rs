@@ -4,7 +4,7 @@
 //! A block device is its device number. A regular file is the number of its file system and its inode there. What a
 //! loop device lies on is asked of the loop device itself (`LOOP_GET_STATUS64`, loop(4)), which tells the numbers of
 //! the file that it holds open. One thing has no number of its own: a file that is seen through two file systems at
-//! once (an overlay and its upper directory, a network export of this very machine). It counts as two.
+//! once (an overlay and its upper directory, a network export of this very machine): [`super::elsewhere`].
 
 #![expect(
     unsafe_code,
@@ -73,6 +73,8 @@ pub(super) fn thing(path: &Path) -> io::Result<Thing> {
 pub(super) struct Backing {
     pub(super) on: Thing,
     pub(super) offset: u64,
+    /// It need not reach to the end of what it lies on.
+    pub(super) is_limited: bool,
 }
 
 /// `struct loop_info64` of linux/loop.h.
@@ -126,6 +128,7 @@ fn asked(opened: &File, name: &str) -> Result<Option<Backing>, TreeError> {
         Ok(info) => Ok(Some(Backing {
             on: behind(&info),
             offset: info.offset,
+            is_limited: info.size_limit != 0,
         })),
         // It was detached meanwhile.
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),

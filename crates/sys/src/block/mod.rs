@@ -5,8 +5,10 @@
 
 mod below;
 pub mod device;
+pub mod elsewhere;
 pub mod family;
 mod identity;
+mod loops;
 mod nodes;
 pub mod signature;
 pub mod uses;

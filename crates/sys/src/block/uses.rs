@@ -7,11 +7,11 @@
 //! family, is the second guard.
 
 use super::below;
-pub use super::below::served as served_by_a_program;
 use super::device::{self, CLASS};
-pub use super::family::Unasked;
-use super::family::{self, Family, Member, list};
+use super::family::{Family, Member, list};
 use super::identity::{self, Thing};
+use super::loops;
+pub use super::loops::{OfFile, Unasked};
 use super::writers::writers;
 pub use super::writers::{Unseen, process_in_proc};
 use crate::mounts;
@@ -93,7 +93,7 @@ pub fn uses(tree: &Tree, family: &Family) -> Result<Uses<Use>, TreeError> {
     }
     let unseen = match writers.unseen {
         Some(unseen) if unseen.is_blind() => Some(unseen),
-        other => served(tree, family)?.or(other),
+        other => elsewhere(family).or(other),
     };
     Ok(Uses { found, unseen })
 }
@@ -172,16 +172,13 @@ fn on_file(
     Ok(())
 }
 
-/// Who keeps the books of a file that a device of the family lies on, where that is a program.
-fn served(tree: &Tree, family: &Family) -> Result<Option<Unseen>, TreeError> {
-    for (_, file) in &family.files {
-        if let Thing::File { device, .. } = file
-            && let Some(kind) = below::served(tree, *device)?
-        {
-            return Ok(Some(Unseen::Served(kind)));
-        }
-    }
-    Ok(None)
+/// What keeps the users of the files below the family from being seen: file systems that show files of another place.
+fn elsewhere(family: &Family) -> Option<Unseen> {
+    let shown = family.shown_by.clone().map(Unseen::Elsewhere);
+    shown.or_else(|| {
+        let (name, kind) = family.maybe.clone()?;
+        Some(Unseen::Maybe { name, kind })
+    })
 }
 
 /// Who uses regular files, as far as can be seen.
@@ -198,12 +195,9 @@ pub struct UsesOfFiles {
 /// Who uses regular files behind the back of their readers: loop devices that lie on them, and processes beside `ours`
 /// that may write to them, such as a virtual machine whose disk one is. The files are known by device and inode, and
 /// told by their place in `files`. Where swap areas cannot be read the kernel still lets nobody write to one.
-pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> UsesOfFiles {
-    let files = files.iter();
-    let things: Vec<Thing> = files
-        .map(|&(device, inode)| Thing::File { device, inode })
-        .collect();
-    let (loops, unasked) = family::loops_on_files(tree, &things, &|name, number| {
+pub fn of_files(tree: &Tree, files: &[OfFile], ours: u32) -> UsesOfFiles {
+    let things: Vec<Thing> = files.iter().map(OfFile::thing).collect();
+    let (loops, unasked) = loops::loops_on_files(tree, files, &|name, number| {
         identity::backing_anyhow(tree, name, number)
     });
     let mut found: Vec<(usize, String)> = loops
@@ -283,14 +277,16 @@ mod tests {
         let (text, offset) = text.split_once(' ').unwrap_or((&text, "0"));
         let on = match text.strip_prefix("/dev/") {
             Some(name) => Thing::Device(device::own_number(tree, name).unwrap().unwrap()),
+            // The file system of a disk, so that the number says where the file lies.
             None => Thing::File {
-                device: 1,
+                device: libc::makedev(8, 1),
                 inode: u64::try_from(text.len()).unwrap(),
             },
         };
         Backing {
             on,
             offset: offset.parse().unwrap(),
+            is_limited: false,
         }
     }
 
@@ -500,7 +496,13 @@ mod tests {
             panic!("it is a file")
         };
         let how = || {
-            let found = of_files(&tree, &[(0, 0), (device, inode)], 42).found;
+            let length = 1;
+            let file = |device, inode| OfFile {
+                device,
+                inode,
+                length,
+            };
+            let found = of_files(&tree, &[file(0, 0), file(device, inode)], 42).found;
             assert!(found.iter().all(|(file, _)| *file == 1));
             let how: Vec<String> = found.into_iter().map(|(_, how)| how).collect();
             how
@@ -528,7 +530,12 @@ mod tests {
         let dir = machine();
         let root = dir.path();
         let said = || {
-            let unasked = of_files(&Tree::at(root), &[(0, 0)], 42).unasked;
+            let file = OfFile {
+                device: 0,
+                inode: 0,
+                length: 1,
+            };
+            let unasked = of_files(&Tree::at(root), &[file], 42).unasked;
             unasked.map_or_else(String::new, |unasked| unasked.to_string())
         };
         assert_eq!(said(), "");

@@ -1,15 +1,18 @@
 //! Processes that may write to a device or a file: they have it open for writing, or mapped after it was closed.
 //!
 //! Looked at are numbers and not paths, so that another node of a device, a hard link or another mount namespace hides
-//! nothing. Threads that have descriptors of their own count as processes (unshare(2), `CLONE_FILES`; a main thread
-//! that has ended). What cannot be looked at is said, because "nobody" is true only of what was seen: other users'
-//! processes, and those outside of a PID namespace of our own. What is only registered in an `io_uring`, or is on its
-//! way through a socket, is seen by nobody.
+//! nothing. What a process has open in an overlay is looked for in its directories too ([`super::elsewhere`]).
+//! Threads that have descriptors of their own count as processes (unshare(2), `CLONE_FILES`; a main thread that has
+//! ended). What cannot be looked at is said, because that a thing has no writer is true only of what was seen: other
+//! users' processes, and those outside of a PID namespace of our own. What is only registered in an `io_uring`, or is
+//! on its way through a socket, is not seen at all.
 
 #![expect(unsafe_code, reason = "kcmp has no interface in std")]
 
+use super::elsewhere::View;
 use super::identity::{Thing, thing};
 use crate::tree::{Tree, TreeError};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// The first PID namespace, in which every process is seen (`PROC_PID_INIT_INO` of `linux/proc_ns.h`, 0xEFFFFFFC).
@@ -56,11 +59,21 @@ pub enum Unseen {
         "this is a user namespace of its own, as containers without root have it, and programs outside of it may not be looked at"
     )]
     OtherUsers,
-    /// Who uses what lies behind a file system that a program serves: its type.
+    /// Who uses what lies behind a file system that shows files of another place: its type.
     #[error(
-        "it lies on a file system that a program serves ({0}), and what is behind that cannot be seen"
+        "it lies on a file system whose files really lie elsewhere ({0}), and what is behind that cannot be seen"
     )]
-    Served(String),
+    Elsewhere(String),
+    /// Who uses a loop device that may be the same storage.
+    #[error(
+        "the loop device `{name}`, which may be the same storage, lies on a file system whose files really lie elsewhere ({kind}), and where that is cannot be seen"
+    )]
+    Maybe {
+        /// The kernel's name.
+        name: String,
+        /// The type of the file system.
+        kind: String,
+    },
     /// Some that may not be looked at: the first of them.
     #[error("not every process may be looked at: {0}")]
     Denied(TreeError),
@@ -90,12 +103,14 @@ pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
     let mut seen = BTreeSet::new();
     let looks = (0..=LOOKS).map(|_| newcomers(tree, &mut seen));
     for process in looks.take_while(|new| !new.is_empty()).flatten() {
+        let view = OnceCell::new();
         for task in tasks(tree, process, are_ours) {
             let mut look = Look {
                 tree,
                 process,
                 task,
                 things,
+                view: &view,
                 all: &mut all,
             };
             let mapped = |error: &TreeError| !(is_root && error.operation == "read");
@@ -179,13 +194,36 @@ struct Look<'a> {
     process: u32,
     task: u32,
     things: &'a [Thing],
+    /// The mounts of the process, once they are needed; `None` where they cannot be read.
+    view: &'a OnceCell<Option<View>>,
     all: &'a mut Writers,
 }
 
 impl Look<'_> {
-    fn place_of(&self, path: &str) -> Option<usize> {
-        let found = thing(&self.tree.place(path)).ok()?;
-        self.things.iter().position(|known| *known == found)
+    /// Which of the things a link of /proc leads to, through an overlay too.
+    fn place_of(&mut self, link: &str, found: Thing) -> Option<usize> {
+        let at = |found: Thing| self.things.iter().position(|known| *known == found);
+        at(found).or_else(|| at(self.behind(link, found)?))
+    }
+
+    /// What a file of an overlay really is. Files of a file system with a block device are what they seem.
+    fn behind(&mut self, link: &str, found: Thing) -> Option<Thing> {
+        let Thing::File { device, .. } = found else {
+            return None;
+        };
+        let is_file = |thing: &Thing| matches!(thing, Thing::File { .. });
+        if libc::major(device) != 0 || !self.things.iter().any(is_file) {
+            return None;
+        }
+        // Pipes and sockets have no path.
+        let path = self.tree.link(link).ok()?;
+        if !path.starts_with('/') || path.starts_with("/dev/") {
+            return None;
+        }
+        let (tree, process) = (self.tree, self.process);
+        let view = self.view.get_or_init(|| View::of(tree, process).ok());
+        let known = view.as_ref()?.elsewhere(tree, found, Some(&path))?;
+        Some(known.real?.1)
     }
 
     fn add(&mut self, thing: usize, what: &str) {
@@ -209,17 +247,25 @@ impl Look<'_> {
         const READ_ONLY: u32 = 0;
         let task = self.task;
         for fd in self.tree.list(&format!("/proc/{task}/fd"))? {
-            let Some(thing) = self.place_of(&format!("/proc/{task}/fd/{fd}")) else {
+            let link = format!("/proc/{task}/fd/{fd}");
+            let Ok(found) = thing(&self.tree.place(&link)) else {
                 continue;
             };
+            let known = self.things.contains(&found);
+            let is_alone = matches!(found, Thing::File { device, .. } if libc::major(device) == 0);
+            if !known && !is_alone {
+                continue;
+            }
             let info = self.tree.read(&format!("/proc/{task}/fdinfo/{fd}"));
             let info = info.unwrap_or_default();
             let flags = info
                 .lines()
                 .find_map(|line| line.strip_prefix("flags:"))
                 .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-            if flags.is_none_or(|flags| flags & ACCESS_MODE != READ_ONLY) {
-                self.add(thing, "open for writing");
+            if flags.is_none_or(|flags| flags & ACCESS_MODE != READ_ONLY)
+                && let Some(at) = self.place_of(&link, found)
+            {
+                self.add(at, "open for writing");
             }
         }
         Ok(())
@@ -246,7 +292,7 @@ impl Look<'_> {
             }
             match thing(&place) {
                 Ok(found) => {
-                    if let Some(at) = self.things.iter().position(|known| *known == found) {
+                    if let Some(at) = self.place_of(&link, found) {
                         self.add(at, "mapped for writing");
                     }
                 }

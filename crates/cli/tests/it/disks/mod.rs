@@ -11,6 +11,7 @@ mod bonnie;
 mod counters;
 mod depth;
 mod devices;
+mod elsewhere;
 mod failing;
 mod layout;
 mod limits;

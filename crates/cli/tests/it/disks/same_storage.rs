@@ -4,13 +4,13 @@
 
 use super::*;
 
-const UUID: &str = "5b6c7d8e-0102-4304-8506-0708090a0c01";
+pub(super) const UUID: &str = "5b6c7d8e-0102-4304-8506-0708090a0c01";
 
 /// A second loop device; detached at the end.
-struct Attached(String);
+pub(super) struct Attached(pub(super) String);
 
 impl Attached {
-    fn to(options: &str, what: &Path) -> Self {
+    pub(super) fn to(options: &str, what: &Path) -> Self {
         let what = what.display();
         Self(sh(&format!("losetup {options} --find --show {what}")))
     }
@@ -54,7 +54,7 @@ impl Drop for Running {
 }
 
 /// Something that is undone at the end.
-struct Undo(String);
+pub(super) struct Undo(pub(super) String);
 
 impl Drop for Undo {
     fn drop(&mut self) {
@@ -64,7 +64,7 @@ impl Drop for Undo {
 
 /// Tries to erase `device` with all that one can type, and sees to it that not a byte of the image changes.
 #[track_caller]
-fn is_refused(image: &Path, device: &str, says: &[&str]) {
+pub(super) fn is_refused(image: &Path, device: &str, says: &[&str]) {
     let before = std::fs::read(image).unwrap();
     let bed = Bed::new();
     let run = |typed: &str| {
@@ -78,7 +78,7 @@ fn is_refused(image: &Path, device: &str, says: &[&str]) {
     assert_eq!(bed.left_behind(), [""; 0]);
 }
 
-const IN_USE: &str = "no option overrides this";
+pub(super) const IN_USE: &str = "no option overrides this";
 
 mod root {
     use super::*;
