@@ -281,6 +281,12 @@ impl Directory {
             );
             return Err(unusable(&self.path, &why, self.option));
         }
+        for limit in workloads::storage::space::unasked(&self.path) {
+            let dir = self.path.display();
+            output::say(&format!(
+                "note: what may be written in `{dir}` is limited by {limit} too, which cannot be asked"
+            ));
+        }
         // What fio's jobs have to be told has a place of its own.
         if let Some(words) = self.in_memory().filter(|_| self.option != OPTION_OF_FIO) {
             let option = self.option;

@@ -29,6 +29,7 @@ pub mod probe;
 pub mod process;
 pub mod random;
 pub mod ready;
+pub mod room;
 pub mod signal;
 pub mod socket;
 pub mod sqlite;

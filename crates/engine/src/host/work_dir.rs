@@ -4,14 +4,14 @@ use model::host::Fact;
 use model::units::Bytes;
 use std::path::Path;
 use sys::probe;
-use sys::tree::error_name;
+use sys::tree::{Tree, error_name};
 
 /// What a directory is good for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkDirState {
     /// Why no file can be created and written in it; `None` where that works.
     pub not_writable: Option<String>,
-    /// Free space for ordinary users.
+    /// What may still be written: of the free space for ordinary users, of quotas, and of what is below.
     pub free: Fact<Bytes>,
     /// `tmpfs` or `ramfs` where it lives in memory: file figures are then those of memory.
     pub in_memory: Option<String>,
@@ -34,11 +34,13 @@ pub fn check_work_dir(dir: &Path) -> WorkDirState {
         not_writable: probe::writable(dir).err(),
         in_memory: known.and_then(|found| found.in_memory()).map(str::to_owned),
         no_exec: known.is_some_and(|found| found.no_exec),
-        free: match &found {
-            Ok(found) => Fact::Known(Bytes(found.free_bytes)),
-            Err(error) => {
-                Fact::Missing(format!("statfs `{}`: {}", dir.display(), error_name(error)))
-            }
+        free: match sys::room::free_bytes(&Tree::real(), dir) {
+            Ok(free) => Fact::Known(Bytes(free)),
+            Err(error) => Fact::Missing(format!(
+                "statfs `{}`: {}",
+                dir.display(),
+                error_name(&error)
+            )),
         },
     }
 }

@@ -7,7 +7,7 @@
 
 use super::ops::{self, Name};
 use crate::storage::Fill;
-use crate::storage::space::{file_system, of_file, room, rule};
+use crate::storage::space::{limits, of_file};
 use crate::storage::{mean, p50, p99, p999};
 use crate::sysbench::{Events, Threads, Timing, events_per_s};
 use engine::recorder::Recorder;
@@ -225,11 +225,11 @@ impl Workload for Durable {
 /// How many messages a writer writes before it begins anew.
 fn turns(size: u64, place: &Place) -> Result<u64, WorkError> {
     let dir = &place.dir;
-    let space = file_system(dir)?;
-    let inodes = sys::probe::free_inodes(dir).ok().flatten();
+    let limits = limits(dir)?;
+    let inodes = limits.free_inodes();
     let copies = u64::from(place.copies.max(1));
     let each = of_file(size);
-    let by_space = room(space.free_bytes, space.total_bytes) / each / copies;
+    let by_space = limits.room() / each / copies;
     let by_inodes = inodes.map_or(u64::MAX, |free| free / 2 / copies);
     let turns = (SPAN / size.next_multiple_of(4096))
         .min(by_space)
@@ -240,7 +240,7 @@ fn turns(size: u64, place: &Place) -> Result<u64, WorkError> {
     let inodes = inodes.map_or(String::new(), |free| format!("; {free} inodes are free"));
     Err(WorkError::Unsupported(format!(
         "there is room for {turns} messages of each writer, and {TURNS_MIN} are needed: {}{inodes}",
-        rule(space)
+        limits.rule()
     )))
 }
 

@@ -1,5 +1,7 @@
 //! How much of a file system test files may take: at most half of what is free, and 1 GiB stays free in any case, or
-//! 10 % of a file system below 10 GiB. A disk that runs full harms everybody on it.
+//! 10 % of a file system below 10 GiB. A disk that runs full harms everybody on it. The same holds of a quota, of the
+//! memory below a file system in memory, and of the file system below a device on a file with holes
+//! ([`sys::room`]): the tightest counts.
 //!
 //! What the run makes for itself is looked at file by file when it is written. Jobs that name many files ask for all of
 //! them together before the first is written: half of what is free, again and again, is all of it.
@@ -12,9 +14,11 @@ use model::job::{Language, Target, Task};
 use model::look::Space;
 use model::units::Bytes;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use sys::probe::FileSystem;
+use sys::room::{Bound, Room};
+use sys::tree::Tree;
 
 pub(super) const GIB: u64 = 1 << 30;
 
@@ -24,28 +28,129 @@ const KEEP_BYTES: u64 = GIB;
 const KEEP_SHARE: u64 = 10;
 
 /// How much must stay free.
-pub(super) fn kept(total: u64) -> u64 {
+fn kept(total: u64) -> u64 {
     KEEP_BYTES.min(total / KEEP_SHARE)
 }
 
 /// How much of a file system may be used.
-pub(crate) fn room(free: u64, total: u64) -> u64 {
+fn room(free: u64, total: u64) -> u64 {
     (free / 2).min(free.saturating_sub(kept(total)))
+}
+
+/// How much one bound lets be used.
+fn of_bound(bound: &Bound) -> u64 {
+    let room = room(bound.free_bytes, bound.total_bytes);
+    // Where all that can be needed fits, the rest is no matter of this one.
+    match bound.needed_bytes {
+        Some(needed) if needed <= room => u64::MAX,
+        _ => room,
+    }
+}
+
+/// All that limits what may be written in a directory.
+#[derive(Debug)]
+pub(crate) struct Limits(Room);
+
+impl Limits {
+    fn of(dir: &Path) -> std::io::Result<Self> {
+        sys::room::of(&Tree::real(), dir).map(Self)
+    }
+
+    /// Limits of a file system alone.
+    #[cfg(test)]
+    pub(super) fn plain(free_bytes: u64, total_bytes: u64) -> Self {
+        let bound = Bound {
+            free_bytes,
+            total_bytes,
+            needed_bytes: None,
+            whose: None,
+        };
+        Self(Room {
+            bounds: vec![bound],
+            ..Room::default()
+        })
+    }
+
+    /// The one that lets the least be used.
+    fn tightest(&self) -> Option<&Bound> {
+        self.0.bounds.iter().min_by_key(|bound| of_bound(bound))
+    }
+
+    /// How many bytes may be used.
+    pub(crate) fn room(&self) -> u64 {
+        self.tightest().map_or(0, of_bound)
+    }
+
+    /// How many files may still be made; `None` where the file system makes room for them as they come.
+    pub(crate) const fn free_inodes(&self) -> Option<u64> {
+        self.0.free_inodes
+    }
+
+    /// The rule, with the figures of what limits most.
+    pub(crate) fn rule(&self) -> String {
+        let Some(bound) = self.tightest() else {
+            return "nothing is known of the free space".to_owned();
+        };
+        format!(
+            "of {} MiB{} {} are free, of which at most half is used, and at least {} MiB (1 GiB, or 10 % where that is less) stay free",
+            bound.total_bytes >> 20,
+            bound.whose.as_deref().unwrap_or(""),
+            bound.free_bytes >> 20,
+            kept(bound.total_bytes) >> 20
+        )
+    }
+
+    /// The same where so many bytes are given back first.
+    fn with_freed(mut self, bytes: u64) -> Self {
+        for bound in &mut self.0.bounds {
+            bound.free_bytes = bound.free_bytes.saturating_add(bytes);
+        }
+        self
+    }
+
+    /// Why nothing more may be written, where others have taken meanwhile what is to stay free.
+    fn taken_by_others(&self) -> Option<String> {
+        let is_short = |bound: &&Bound| {
+            bound.free_bytes < kept(bound.total_bytes) && of_bound(bound) < u64::MAX
+        };
+        let bound = self.0.bounds.iter().find(is_short)?;
+        Some(format!(
+            "others fill the file system meanwhile: of {} MiB{} {} are free, and {} are to stay so",
+            bound.total_bytes >> 20,
+            bound.whose.as_deref().unwrap_or(""),
+            bound.free_bytes >> 20,
+            kept(bound.total_bytes) >> 20
+        ))
+    }
+}
+
+/// What limits how much may be written in `dir` and cannot be asked.
+pub fn unasked(dir: &Path) -> Vec<String> {
+    Limits::of(dir).map_or_else(|_| Vec::new(), |limits| limits.0.unasked)
+}
+
+/// Refuses to go on with a file where others have taken what is to stay free.
+pub(super) fn leave_enough(file: &File) -> std::io::Result<()> {
+    let path = std::fs::read_link(sys::io::file::handle_path(file))?;
+    let limits = Limits::of(path.parent().unwrap_or(&path))?;
+    limits
+        .taken_by_others()
+        .map_or(Ok(()), |why| Err(std::io::Error::other(why)))
 }
 
 /// What files of a run take in `dir`, which is what the least test file takes where it is not said, and the room for
 /// them; `None` where nobody can say.
 pub fn taken(dir: &Path, needed: Option<Bytes>) -> Option<Space> {
-    let space = sys::probe::file_system(dir).ok()?;
+    let limits = Limits::of(dir).ok()?;
     Some(Space {
         needed: needed.unwrap_or(Bytes(SIZE_LEAST)),
-        room: Bytes(room(space.free_bytes, space.total_bytes)),
+        room: Bytes(limits.room()),
     })
 }
 
-/// The file system of `dir`, where its free space is what decides.
-pub(crate) fn file_system(dir: &Path) -> Result<FileSystem, WorkError> {
-    sys::probe::file_system(dir)
+/// What limits how much may be written in `dir`.
+pub(crate) fn limits(dir: &Path) -> Result<Limits, WorkError> {
+    Limits::of(dir)
         .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))
 }
 
@@ -63,25 +168,15 @@ pub(crate) const fn of_file(bytes: u64) -> u64 {
 
 /// Refuses what a round is to write in `dir` where there is no room for it.
 pub(crate) fn check_round(dir: &Path, needed: u64) -> Result<(), WorkError> {
-    let space = file_system(dir)?;
-    let room = room(space.free_bytes, space.total_bytes);
+    let limits = limits(dir)?;
+    let room = limits.room();
     if needed <= room {
         return Ok(());
     }
     Err(WorkError::Unsupported(format!(
         "there is room for {room} bytes, and {needed} are needed: {}",
-        rule(space)
+        limits.rule()
     )))
-}
-
-/// The rule, with the figures of this file system.
-pub(crate) fn rule(space: FileSystem) -> String {
-    format!(
-        "of {} MiB {} are free, of which at most half is used, and at least {} MiB (1 GiB, or 10 % where that is less) stay free",
-        space.total_bytes >> 20,
-        space.free_bytes >> 20,
-        kept(space.total_bytes) >> 20
-    )
 }
 
 /// Why nothing can be learned of a disk in `dir`: it lies in memory, or has no room for a test file or no way past the
@@ -94,7 +189,7 @@ pub fn no_disk(dir: &Path, host: &HostFacts) -> Option<String> {
     if let Some(Some(why)) = host.io.o_direct.known() {
         return Some(format!("`{}` has no O_DIRECT: {why}", dir.display()));
     }
-    super::file::no_room(space)
+    super::file::no_room(&Limits::of(dir).ok()?)
 }
 
 /// What is to be written on one file system.
@@ -112,19 +207,16 @@ struct Needs<'a> {
 pub fn check<'a>(tasks: impl Iterator<Item = &'a Task>, language: Language) -> Result<(), String> {
     for needs in needs(tasks) {
         let dir = needs.dir.display();
-        let space = sys::probe::file_system(needs.dir)
+        let limits = Limits::of(needs.dir)
             .map_err(|error| format!("read the free space of `{dir}`: {error}"))?;
-        let space = FileSystem {
-            free_bytes: space.free_bytes.saturating_add(needs.freed),
-            ..space
-        };
-        fits(needs, space).map_err(|why| format!("{why}\n{}", hint(language, Advice::Room)))?;
+        fits(needs, &limits.with_freed(needs.freed))
+            .map_err(|why| format!("{why}\n{}", hint(language, Advice::Room)))?;
     }
     Ok(())
 }
 
-fn fits(needs: Needs<'_>, space: FileSystem) -> Result<(), String> {
-    let room = room(space.free_bytes, space.total_bytes);
+fn fits(needs: Needs<'_>, limits: &Limits) -> Result<(), String> {
+    let room = limits.room();
     if needs.bytes <= room {
         return Ok(());
     }
@@ -138,7 +230,7 @@ fn fits(needs: Needs<'_>, space: FileSystem) -> Result<(), String> {
         needs.dir.display(),
         needs.bytes.div_ceil(1 << 20),
         room >> 20,
-        rule(space)
+        limits.rule()
     ))
 }
 
@@ -208,6 +300,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_tightest_limit_counts_and_is_the_one_that_is_told() {
+        let mut limits = Limits::plain(100 * GIB, 100 * GIB);
+        let mut add = |free_bytes, total_bytes, needed_bytes, whose: &str| {
+            limits.0.bounds.push(Bound {
+                free_bytes,
+                total_bytes,
+                needed_bytes,
+                whose: Some(whose.to_owned()),
+            });
+            (limits.room(), limits.rule())
+        };
+        let (room, rule) = add(80 * M, 100 * M, None, " that the quota of user 7 allows");
+        assert_eq!(room, 40 * M);
+        let words = "of 100 MiB that the quota of user 7 allows 80 are free, ";
+        assert!(rule.starts_with(words), "{rule}");
+        // All that can be needed below fits there, or does not.
+        let (room, _) = add(60 * M, 1000 * M, Some(0), " below");
+        assert_eq!(room, 40 * M);
+        let (room, rule) = add(60 * M, 100 * M, Some(31 * M), " below");
+        assert_eq!(room, 30 * M);
+        assert!(rule.starts_with("of 100 MiB below 60"), "{rule}");
+        // Others take what is to stay free, of what is ours and not of what is no matter.
+        assert_eq!(limits.taken_by_others(), None);
+        let mut limits = limits;
+        limits.0.bounds[1].free_bytes = 9 * M;
+        let why = limits.taken_by_others().unwrap();
+        let words = "of 100 MiB that the quota of user 7 allows 9 are free, and 10 are to stay so";
+        assert!(why.ends_with(words), "{why}");
+        let freed = limits.with_freed(51 * M);
+        assert_eq!(freed.taken_by_others(), None);
+        assert_eq!(freed.room(), 30 * M);
+    }
+
     fn on(path: &Path, bytes: u64) -> Task {
         let plain = task();
         Task {
@@ -253,14 +379,7 @@ mod tests {
 
     #[test]
     fn files_that_would_fit_one_by_one_are_refused_together() {
-        let space = FileSystem {
-            free_bytes: 10 * GIB,
-            total_bytes: 10 * GIB,
-            block_bytes: 4096,
-            magic: 0,
-            read_only: false,
-            no_exec: false,
-        };
+        let space = &Limits::plain(10 * GIB, 10 * GIB);
         let needs = |files, bytes| Needs {
             dir: Path::new("/d"),
             files,

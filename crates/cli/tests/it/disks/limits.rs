@@ -132,45 +132,6 @@ mod root {
         let named = ["--set", "storage.*.ioengine=io_uring"];
         fails_for(&bed, run(&named), "sysctl kernel.io_uring_disabled is 1");
     }
-
-    #[test]
-    #[ignore = "root: makes a file system with quotas on a loop device"]
-    fn a_quota_that_is_used_up_fails_the_round_and_leaves_nothing() {
-        if !is_installed("mkfs.btrfs") {
-            eprintln!("skipped: `mkfs.btrfs` is not installed");
-            return;
-        }
-        let (bed, disk) = (Bed::new(), Loop::new("6G"));
-        let point = disk.dir.path().join("mount");
-        let at = point.display();
-        sh(&format!(
-            "mkfs.btrfs -q {0}; mkdir {at}; mount {0} {at}; btrfs quota enable {at}; \
-             btrfs subvolume create {at}/limited >&2; btrfs qgroup limit 100M {at}/limited",
-            disk.device
-        ));
-        let limited = format!("{at}/limited");
-        let done = bed.run(&args(
-            "storage.write-1m",
-            &["--dir", &limited, "--set", "storage.*.size=256M"],
-        ));
-        let left = names(Path::new(&limited), "");
-        // And of a file that a job names nothing stays either.
-        let named = format!("--filename={limited}/data");
-        let fio = bed.run(&["fio", "--name=t", "--rw=write", "--size=256m", &named]);
-        let left_by_fio = names(Path::new(&limited), "");
-        unmount(&point);
-        done.code(4);
-        fio.code(4).err_has(&["Disk quota exceeded"]);
-        let said = csv_of_first(&bed);
-        assert!(said.contains("Disk quota exceeded"), "{said}");
-        assert_eq!((left, left_by_fio), (Vec::new(), Vec::new()));
-    }
-
-    /// The rounds of the run before the last one.
-    fn csv_of_first(bed: &Bed) -> String {
-        let shown = ["show", "latest~1", "--format", "csv-rounds"];
-        bed.run(&shown).code(0).out
-    }
 }
 
 use super::*;

@@ -16,6 +16,7 @@ mod failing;
 mod layout;
 mod limits;
 mod marks;
+mod room;
 mod same_storage;
 mod signatures;
 mod space;

@@ -1,6 +1,6 @@
 //! How large the file is: twice what memory could hold of it, or less where the disk has no room for that.
 
-use crate::storage::space::{file_system, room, rule};
+use crate::storage::space::limits;
 use engine::workload::WorkError;
 use model::host::HostFacts;
 use model::params::Params;
@@ -72,8 +72,8 @@ pub(super) fn exceeds_memory(params: &Params, host: &HostFacts, copies: u32) -> 
 
 /// The size that a copy is to have in `dir` now.
 pub(super) fn of_copy(params: &Params, dir: &Path, copies: u32) -> Result<Size, WorkError> {
-    let space = file_system(dir)?;
-    let all = room(space.free_bytes, space.total_bytes);
+    let limits = limits(dir)?;
+    let all = limits.room();
     let is_asked = params.size("size").0 > 0;
     fit(
         wanted(params, copies),
@@ -84,7 +84,7 @@ pub(super) fn of_copy(params: &Params, dir: &Path, copies: u32) -> Result<Size, 
         WorkError::Unsupported(format!(
             "there is room for {all} bytes, and {} are needed: {}; hint: `--dir` on a larger disk, or a smaller `size`",
             if is_asked { wanted(params, copies) } else { SIZE_MIN },
-            rule(space)
+            limits.rule()
         ))
     })
 }

@@ -48,9 +48,9 @@ pub(super) fn bytes(params: &Params) -> Bytes {
 
 /// Bytes of each file in `dir`: what was asked for, or less where there is no room for it.
 fn each_bytes(params: &Params, dir: &Path) -> Result<u64, WorkError> {
-    let disk = space::file_system(dir)?;
+    let disk = space::limits(dir)?;
     let (files, block) = (params.count("files"), params.size("block").0);
-    let room = space::room(disk.free_bytes, disk.total_bytes);
+    let room = disk.room();
     let each = wanted(files, params.size("size")).min(room / files);
     if each >= block {
         return Ok(each / block * block);
@@ -58,7 +58,7 @@ fn each_bytes(params: &Params, dir: &Path) -> Result<u64, WorkError> {
     Err(WorkError::Unsupported(format!(
         "make {files} files of a block of {block} bytes at least: there is room for {room} bytes: {}\nhint: fewer \
          `files`, or `--dir` on another file system",
-        space::rule(disk)
+        disk.rule()
     )))
 }
 

@@ -5,7 +5,7 @@
 
 use super::super::ops::{self, Name};
 use crate::storage::Fill;
-use crate::storage::space::{file_system, of_file, room, rule};
+use crate::storage::space::{limits, of_file};
 use engine::workload::{Place, WorkError};
 use model::job::Redundancy;
 use std::ffi::CStr;
@@ -76,10 +76,9 @@ impl Made {
 
 /// How many files may be made, and why not all; an error where that is none to speak of.
 fn allowed(wanted: Wanted, dir: &Path) -> Result<Made, WorkError> {
-    let space = file_system(dir)?;
-    let inodes = sys::probe::free_inodes(dir)
-        .map_err(|error| WorkError::failed("read the free inodes of", dir.display(), error))?;
-    let by_space = room(space.free_bytes, space.total_bytes) / wanted.each();
+    let limits = limits(dir)?;
+    let inodes = limits.free_inodes();
+    let by_space = limits.room() / wanted.each();
     let by_inodes = inodes.map_or(u64::MAX, |free| free / 2);
     let files = wanted.files.min(by_space).min(by_inodes);
     if files == wanted.files {
@@ -89,7 +88,7 @@ fn allowed(wanted: Wanted, dir: &Path) -> Result<Made, WorkError> {
         let free = inodes.unwrap_or(0);
         format!("of {free} free inodes at most half are used")
     } else {
-        rule(space)
+        limits.rule()
     };
     if files < wanted.files.min(LEAST) {
         let wanted = wanted.files;

@@ -2,7 +2,7 @@
 
 use super::super::advice::{Advice, hint};
 use super::super::data::{CHUNK, Fill};
-use super::super::space::{GIB, file_system, kept, room, rule};
+use super::super::space::{GIB, Limits, leave_enough, limits};
 use super::refused;
 use engine::consent::Permit;
 use engine::workload::WorkError;
@@ -14,7 +14,6 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use sys::io::file::Access;
-use sys::probe::FileSystem;
 
 /// What is known of a complete file, or of a device's filled part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -192,8 +191,8 @@ pub(super) fn fill_device(
 
 /// The size of a file in `dir`: as asked for or chosen, and never more than there is room for.
 fn allowed(job: &Job, dir: &Path) -> Result<u64, WorkError> {
-    let space = file_system(dir)?;
-    size(job.size, space, memory(), job.block_bytes).map_err(|why| {
+    let limits = limits(dir)?;
+    size(job.size, &limits, memory(), job.block_bytes).map_err(|why| {
         let hint = hint(job.language, Advice::Room);
         WorkError::Unsupported(format!("{why}; {hint}"))
     })
@@ -210,8 +209,8 @@ pub(in super::super) fn size_auto() -> u64 {
 }
 
 /// Why no test file fits into this file system, where nobody says how large it is to be.
-pub(in super::super) fn no_room(space: FileSystem) -> Option<String> {
-    size(None, space, memory(), 1).err()
+pub(in super::super) fn no_room(limits: &Limits) -> Option<String> {
+    size(None, limits, memory(), 1).err()
 }
 
 /// About how much of what is free may be taken: what the making asks the file system for more exactly.
@@ -225,10 +224,10 @@ fn size_for(memory: u64) -> u64 {
         .clamp(*SIZE_AUTO.start(), *SIZE_AUTO.end())
 }
 
-fn size(asked: Option<u64>, space: FileSystem, memory: u64, block: u64) -> Result<u64, String> {
-    let room = room(space.free_bytes, space.total_bytes);
+fn size(asked: Option<u64>, limits: &Limits, memory: u64, block: u64) -> Result<u64, String> {
+    let room = limits.room();
     let mib = |bytes: u64| bytes >> 20;
-    let rule = rule(space);
+    let rule = limits.rule();
     let there_is = format!("there is room for a test file of {} MiB", mib(room));
     let Some(asked) = asked else {
         let size = size_for(memory).min(room) / block * block;
@@ -283,19 +282,6 @@ fn lay_out(
     sys::io::file::drop_cache(file)
 }
 
-fn leave_enough(file: &File) -> io::Result<()> {
-    let space = sys::probe::file_system(&sys::io::file::handle_path(file))?;
-    let kept = kept(space.total_bytes);
-    if space.free_bytes >= kept {
-        return Ok(());
-    }
-    Err(io::Error::other(format!(
-        "others fill the file system meanwhile: {} MiB are free, and {} are to stay so",
-        space.free_bytes >> 20,
-        kept >> 20
-    )))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -306,15 +292,8 @@ mod tests {
         const M: u64 = 1 << 20;
         let check = |asked, room: u64, memory, expected: Option<u64>| {
             // Twice the room is free, and 1 GiB is what must stay.
-            let space = FileSystem {
-                free_bytes: (2 * room).max(room + G),
-                total_bytes: 10 * G,
-                block_bytes: 4096,
-                magic: 0,
-                read_only: false,
-                no_exec: false,
-            };
-            assert_eq!(size(asked, space, memory, 4096).ok(), expected);
+            let limits = Limits::plain((2 * room).max(room + G), 10 * G);
+            assert_eq!(size(asked, &limits, memory, 4096).ok(), expected);
         };
         check(Some(5 * M), G, G, Some(5 * M));
         check(Some(5 * G), G, G, None);
