@@ -18,6 +18,9 @@ const COPIES: [&str; 5] = [
 /// Words for how long to measure.
 const TIMES: [&str; 5] = ["--budget", "--for", "--time", "--duration", "--runtime"];
 
+/// What once let in clients of iperf3, which have no token.
+const FOR_IPERF3: [&str; 3] = ["--iperf3-open", "--max-rate", "--max-time"];
+
 /// The error with the tips that help, where there are any for this command.
 pub(crate) fn amended(mut error: clap::Error, command: Option<&str>) -> clap::Error {
     let option = match error.get(ContextKind::InvalidArg) {
@@ -68,6 +71,10 @@ fn tip(command: &str, option: &str) -> Option<&'static str> {
         "run" | "duel" | "soak" | "net" if option == "--token" => Some(
             "a token comes from '--token-file FILE' or KURABE_TOKEN, and never from an argument",
         ),
+        "net" if FOR_IPERF3.contains(&option) => Some(
+            "'iperf3 -s' serves clients of iperf3; 'kurabe net serve' serves 'kurabe run net --peer HOST', which has \
+             the token that it prints in KURABE_TOKEN or '--token-file FILE'",
+        ),
         "soak" if TIMES.contains(&option) => {
             Some("'--for' says for how long to measure: '--for 2m'")
         }
@@ -97,6 +104,20 @@ mod tests {
             ("kurabe soak net.tcp --token=0123", "KURABE_TOKEN"),
             ("kurabe duel net.tcp --token 0123", "KURABE_TOKEN"),
             ("kurabe net serve --token 0123", "'--token-file FILE'"),
+            ("kurabe net serve --iperf3-open", "'iperf3 -s'"),
+            ("kurabe net serve --iperf3-open --port 0", "KURABE_TOKEN"),
+            (
+                "kurabe net serve --for 1m --iperf3-open",
+                "'--token-file FILE'",
+            ),
+            (
+                "kurabe net serve --max-rate 10G --iperf3-open",
+                "'iperf3 -s'",
+            ),
+            (
+                "kurabe net serve --max-time=5m",
+                "'kurabe run net --peer HOST'",
+            ),
         ] {
             let said = said(line);
             let tips: Vec<&str> = said.lines().filter(|line| line.contains("tip:")).collect();

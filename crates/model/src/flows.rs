@@ -115,8 +115,6 @@ pub struct Ended {
     pub remote_congestion: Option<String>,
     /// The other end's own report, where it was asked for.
     pub remote_report: Option<RemoteReport>,
-    /// Bits per second, in each direction, to which the other end held a test that asked for no rate, where it says so.
-    pub held_to: Option<u64>,
 }
 
 /// What the other end says of the test.

@@ -74,12 +74,12 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
                 "for `kurabe run net --peer HOST` elsewhere, with the token that it prints",
             ),
             (
-                "kurabe net serve --iperf3-open --bind 0.0.0.0 --for 10m",
-                "for whoever reaches this machine, for ten minutes",
+                "kurabe net serve --bind 192.0.2.1 --for 10m",
+                "at one address, for ten minutes",
             ),
             (
-                "kurabe net serve --iperf3-open --bind 192.0.2.1 --max-rate 10G --max-time 5m",
-                "at one address, faster and longer than by default",
+                "kurabe net serve --bind :: --token-file FILE",
+                "with the token of a file: it stays the same when it is started again",
             ),
         ],
     ),

@@ -4,7 +4,6 @@ use super::duration;
 use clap::{Args as ClapArgs, Subcommand};
 use model::units::Nanos;
 use std::path::PathBuf;
-use workloads::net::rate::bits_per_s;
 
 /// Options of `net`.
 #[derive(Debug, ClapArgs)]
@@ -16,7 +15,7 @@ pub(crate) struct NetArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NetWhat {
-    /// Be the other end of `kurabe run net`, for those who have its token, and of clients of iperf3, one test at a time
+    /// Be the other end of `kurabe run net`, for those who have its token, one test at a time
     Serve(ServeArgs),
 }
 
@@ -27,10 +26,6 @@ pub(crate) struct ServeArgs {
     /// openssl rand -hex 16 > FILE)`]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Serve every client of iperf3 (3.1 to 3.21) that reaches the port as well, whoever it is: without a token, and
-    /// nothing is encrypted
-    #[arg(long)]
-    pub(crate) iperf3_open: bool,
     /// Listen at this address of this machine; `0.0.0.0` and `::` are all of them
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) bind: String,
@@ -40,15 +35,9 @@ pub(crate) struct ServeArgs {
     /// End by itself after this time; a test that would take longer is refused
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) span: Nanos,
-    /// Bits per second in each direction, all streams together, such as 500M or 10G, of those who have no token
-    #[arg(long, value_name = "RATE", default_value = "1G", value_parser = bits_per_s)]
-    pub(crate) max_rate: u64,
-    /// The longest test, with what the client omits, of those who have no token
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
-    pub(crate) max_time: Nanos,
 }
 
-/// Root is given up before anybody is served, and every stream of UDP binds to the port again.
+/// Root is given up before the first client is served, and every stream of UDP binds to the port again.
 fn port(text: &str) -> Result<u16, String> {
     match text.parse::<u16>() {
         Ok(port) if port == 0 || port >= 1024 => Ok(port),

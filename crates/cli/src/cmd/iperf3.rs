@@ -14,7 +14,6 @@ use dialects::iperf3::arguments::{self, Direction, Family, Options, Refused, Req
 use dialects::iperf3::output::json::Document;
 use dialects::iperf3::output::{Host, text};
 use model::flows::{Begun, Ended, Greeted, Interval};
-use model::num::approx;
 use model::units::Bytes;
 use std::time::Duration;
 use sys::tree::Tree;
@@ -192,13 +191,6 @@ impl Watch<'_> {
                 self.print(|options, _| {
                     text::summary(options, &ended) + &text::closing(options, &ended)
                 });
-                if let Some(held) = ended.held_to {
-                    output::say(&format!(
-                        "note: the server holds this to {:.2} Mbit/s (`--max-rate` there): that decided the rate, and not \
-                         the network",
-                        approx(held) / 1e6
-                    ));
-                }
                 self.document.ended = Some(ended);
                 Exit::Ok
             }

@@ -1,7 +1,7 @@
-//! `kurabe net serve`: the other end of `kurabe run net`, and of iperf3's clients where its owner says so.
+//! `kurabe net serve`: the other end of `kurabe run net`.
 //!
-//! Strangers reach its port, so that it is reached from this machine alone unless somebody names an address, ends by
-//! itself, and has the rights of nobody before the first client is heard.
+//! It is reached from this machine alone unless the user names an address, ends by itself, and has given up root before
+//! the first client is heard.
 
 use crate::args::{NetArgs, NetWhat, ServeArgs};
 use crate::exit::{Exit, failure};
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::Duration;
 use sys::tree::Tree;
 use workloads::net::iperf3::PORT;
-use workloads::net::iperf3::serve::{Door, Limits, Offer};
+use workloads::net::iperf3::serve::{Listener, Offer};
 use workloads::net::own::{Machine, Token};
 
 /// How long may be asked for the addresses of a name.
@@ -31,10 +31,12 @@ pub(crate) fn run(args: &NetArgs) -> anyhow::Result<Exit> {
 fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     // Before root is given up, which may be who owns it.
     let (token, is_new) = token(args)?;
-    // A stream takes a descriptor, and there may be 256.
+    // A stream takes a descriptor, and there may be 128.
     sys::limits::raise_open_files().context("raise the limit of open files")?;
-    let door = open(address(args)?)?;
-    let at = door.address().context("ask for the address of a socket")?;
+    let listener = listen(address(args)?)?;
+    let at = listener
+        .address()
+        .context("ask for the address of a socket")?;
     let gave_up = sys::user::may_be_root();
     if gave_up {
         sys::user::give_up_root().map_err(|error| {
@@ -49,18 +51,14 @@ fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     }
     sys::signal::catch_stop_signals().context("catch signals")?;
     said(args, at, is_new.then_some(&token), gave_up)?;
-    let open = args.iperf3_open.then(|| Limits {
-        bits_per_s: args.max_rate,
-        time: Duration::from_nanos(args.max_time.0),
-    });
     let offer = Offer {
         token,
         machine: machine(),
-        open,
     };
     let stop = || sys::signal::interrupted().is_some();
     let span = Duration::from_nanos(args.span.0);
-    door.serve(&offer, span, &stop, &line)
+    listener
+        .serve(&offer, span, &stop, &line)
         .context("serve clients")?;
     if stop() {
         line("interrupted: this server ends").context("write to standard output")?;
@@ -97,11 +95,11 @@ fn address(args: &ServeArgs) -> anyhow::Result<SocketAddr> {
     found.first().copied().context("a name without an address")
 }
 
-fn open(at: SocketAddr) -> anyhow::Result<Door> {
-    Door::open(at).map_err(|error| {
+fn listen(at: SocketAddr) -> anyhow::Result<Listener> {
+    Listener::bind(at).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::AddrInUse => Some(
-                "another server has this port: end it, or take another one with `--port`, which clients name as `--peer HOST:PORT` (iperf3: `-p PORT`)",
+                "another server has this port: end it, or take another one with `--port`, which clients name as `--peer HOST:PORT`",
             ),
             ErrorKind::AddrNotAvailable => {
                 Some("`ip address` lists the addresses of this machine; `0.0.0.0` and `::` are all of them")
@@ -112,19 +110,18 @@ fn open(at: SocketAddr) -> anyhow::Result<Door> {
     })
 }
 
-/// What is served, where, and to whom; before anybody comes.
+/// What is served and where; before the first client comes.
 fn said(
     args: &ServeArgs,
     at: SocketAddr,
     new: Option<&Token>,
     gave_up: bool,
 ) -> anyhow::Result<()> {
-    let seconds = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64();
     let place = command_peer(at);
     let mut lines = vec![
         format!(
             "serving at {at}, TCP and UDP, for {} s, one test at a time",
-            seconds(args.span.0)
+            Duration::from_nanos(args.span.0).as_secs_f64()
         ),
         match new {
             Some(token) => format!(
@@ -137,18 +134,9 @@ fn said(
         },
         "nothing is encrypted: the token itself is never sent, and everything else can be read on the way".to_owned(),
     ];
-    if args.iperf3_open {
-        lines.push(format!(
-            "clients of iperf3 need no token, and have {} s and {} Mbit/s each way at most",
-            seconds(args.max_time.0),
-            model::num::approx(args.max_rate) / 1e6,
-        ));
-    }
     if at.ip().is_loopback() {
         let only = "only this machine reaches that address; `--bind` names one that others reach";
         lines.push(only.to_owned());
-    } else if args.iperf3_open {
-        lines.push("whoever reaches that address is served".to_owned());
     }
     output::print(&(lines.join("\n") + "\n"))?;
     if gave_up {
@@ -167,7 +155,7 @@ fn command_peer(at: SocketAddr) -> String {
     }
 }
 
-/// A line of the journal, with its time. What a peer said may be in it.
+/// A line of the log, with its time. What a peer said may be in it.
 fn line(text: &str) -> io::Result<()> {
     use std::io::Write as _;
     let now = jiff::Timestamp::from_nanosecond(sys::clock::wall().into());

@@ -1,7 +1,7 @@
 //! The articles' profiles as somebody types them: their plans, and a run on a file and with a peer at once.
 
-use crate::bed::Bed;
-use crate::net_serve::{Server, WIDE};
+use crate::bed::{Bed, Done};
+use crate::net_serve::Server;
 use crate::servers::says;
 use model::record::Outcome;
 
@@ -59,8 +59,8 @@ fn a_file_and_a_peer_are_each_for_the_tests_that_work_on_them() {
     let bed = Bed::new();
     let file = bed.path().join("volume");
     std::fs::write(&file, vec![1; 16 << 20]).unwrap();
-    let server = Server::start(&bed, &WIDE);
-    let peer = format!("127.0.0.1:{}", server.port);
+    let server = Server::start(&bed, &[]);
+    let peer = server.peer();
     let file = file.to_str().unwrap();
     let named = ["--file", file, "--overwrite-file", file, "--peer", &peer];
     let short = [
@@ -71,8 +71,9 @@ fn a_file_and_a_peer_are_each_for_the_tests_that_work_on_them() {
         "--set",
         "fs.vdbench.time=500ms",
     ];
-    let args = [&["run", "article-5"][..], &named, &short].concat();
-    bed.run(&args).code(0);
+    let mut command = bed.command(&[&["run", "article-5"][..], &named, &short].concat());
+    let command = command.env("KURABE_TOKEN", server.token());
+    Done::from(command.output().unwrap()).code(0);
     let kept = bed.run(&["export", "latest"]).code(0).out;
     let run = store::export::read(&kept).unwrap();
     let names: Vec<_> = run.plan.named.iter().map(|one| one.path.as_str()).collect();

@@ -387,10 +387,7 @@ fn what_is_not_taken_is_refused_by_its_name_before_anybody_is_asked() {
         done.err_has(&["iperf3: parameter error - ", "\nhint: "])
             .err_has(says);
     };
-    check(
-        &["-s"],
-        &["`-s, --server`", "`kurabe net serve --iperf3-open`"],
-    );
+    check(&["-s"], &["`-s, --server`", "`iperf3 -s`"]);
     check(
         &["-c", "127.0.0.1", "-u", "-N"],
         &["`-N, --no-delay` is for TCP"],

@@ -37,7 +37,6 @@ mod memory;
 mod net_bound;
 mod net_ended;
 mod net_iperf3;
-mod net_keys;
 mod net_local;
 mod net_serve;
 mod net_serve_faults;

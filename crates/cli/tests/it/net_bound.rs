@@ -59,7 +59,7 @@ const BLOCK: u64 = 128 << 10;
 fn a_run_ends_where_it_has_moved_what_it_may() {
     for test in ["net.tcp", "net.tcp-down", "net.rr-loaded"] {
         let bed = Bed::new();
-        let server = Server::closed(&bed, &[]);
+        let server = Server::start(&bed, &[]);
         let args = ["run", test, "--passes", "3", "--max-bytes", BOUND];
         let done = run(&bed, &server, &args).code(4);
         says(
@@ -72,13 +72,18 @@ fn a_run_ends_where_it_has_moved_what_it_may() {
             panic!("{} rounds", kept.rounds.len());
         };
         let why = ended.failure().unwrap().to_string();
-        let says = "40.00 MB that were left of `--max-bytes` have passed";
+        let is_loaded = test == "net.rr-loaded";
+        let says = if is_loaded {
+            "of the 40.00 MB that were left of `--max-bytes` one half is for load from the peer"
+        } else {
+            "40.00 MB that were left of `--max-bytes` have passed"
+        };
         assert!(why.contains(says), "{why}");
         let moved = moved(&kept);
-        assert!(moved >= BYTES, "{test}: {moved}");
-        if test == "net.tcp" {
-            assert!(moved <= BYTES + BLOCK, "{moved}");
-        }
+        assert!(moved <= BYTES, "{test}: {moved}");
+        // A block of a flow, or a batch of messages, was not begun or not ended.
+        let least = if is_loaded { BYTES / 2 } else { BYTES };
+        assert!(moved + BLOCK >= least, "{test}: {moved}");
         assert_eq!(kept.plan.max_bytes.map(|most| most.0), Some(BYTES));
     }
 }
@@ -86,7 +91,7 @@ fn a_run_ends_where_it_has_moved_what_it_may() {
 #[test]
 fn no_round_begins_that_would_go_beyond_it() {
     let bed = Bed::new();
-    let server = Server::closed(&bed, &[]);
+    let server = Server::start(&bed, &[]);
     // At a rate, so that rounds move alike however busy the machine is.
     let sets = ["--set", "net.rr.size=32k", "--set", "net.rr.rate=100"];
     let large = [&["run", "net.rr"], &sets[..], &["--passes"]].concat();
@@ -104,8 +109,7 @@ fn no_round_begins_that_would_go_beyond_it() {
     let kept = kept(&bed);
     let did = kept.rounds.iter().filter(|round| round.failure().is_none());
     assert!((1..6).contains(&did.count()), "{done:?}");
-    // Messages end with the batch in which the bound was reached.
-    assert!(moved(&kept) < bound + each, "{}", moved(&kept));
+    assert!(moved(&kept) <= bound, "{}", moved(&kept));
     says(
         &done,
         &[&format!(

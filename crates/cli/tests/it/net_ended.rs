@@ -23,7 +23,7 @@ fn under_way(bed: &Bed, server: &mut Server, args: &[&str]) -> Child {
 fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate() {
     for test in ["net.tcp", "net.tcp-down"] {
         let bed = Bed::new();
-        let mut server = Server::closed(&bed, &[]);
+        let mut server = Server::start(&bed, &[]);
         let long = ["--set", "net.tcp*.time=30s", "--set", "net.tcp*.omit=0s"];
         let args = ["run", test, "--passes", "1"];
         let child = under_way(&bed, &mut server, &[&args[..], &long].concat());
@@ -60,7 +60,7 @@ fn a_peer_that_is_killed_leaves_what_was_measured_on_the_page_and_in_no_estimate
 #[test]
 fn a_peer_that_goes_in_the_first_round_is_waited_for() {
     let bed = Bed::new();
-    let mut server = Server::closed(&bed, &[]);
+    let mut server = Server::start(&bed, &[]);
     let (token, port) = (server.token(), server.port.to_string());
     let file = bed.path().join("token");
     std::fs::write(&file, &token).unwrap();

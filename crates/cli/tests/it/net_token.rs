@@ -26,7 +26,7 @@ pub(crate) fn kept(bed: &Bed) -> Run {
 #[test]
 fn every_test_of_the_network_runs_with_a_token_and_the_token_is_kept_nowhere() {
     let bed = Bed::new();
-    let server = Server::closed(&bed, &[]);
+    let server = Server::start(&bed, &[]);
     let (peer, token) = (server.peer(), server.token());
     assert_eq!(token.len(), 32);
     let args = [
@@ -116,7 +116,7 @@ fn a_server_and_a_peer_of_one_run_both_say_what_they_are() {
         return;
     };
     let bed = Bed::new();
-    let server = Server::closed(&bed, &[]);
+    let server = Server::start(&bed, &[]);
     let (peer, url) = (server.peer(), database.socket("shop"));
     let tests = ["run", "db.point-select", "net.rr", "--passes", "1"];
     let on = ["--db", &url, "--peer", &peer];
@@ -135,7 +135,7 @@ fn a_server_and_a_peer_of_one_run_both_say_what_they_are() {
 #[test]
 fn without_the_token_nothing_is_measured_and_what_helps_is_said() {
     let bed = Bed::new();
-    let server = Server::closed(&bed, &[]);
+    let server = Server::start(&bed, &[]);
     let (peer, token) = (server.peer(), server.token());
     let run = |args: &[&str]| bed.run(&[&["run", "--passes", "1", "--peer", &peer], args].concat());
     run(&["net.rr"])
@@ -155,7 +155,7 @@ fn without_the_token_nothing_is_measured_and_what_helps_is_said() {
         "openssl rand -hex 16",
     ]);
     // A plan that outlasts the server.
-    let short = Server::closed(&bed, &["--for", "5s"]);
+    let short = Server::start(&bed, &["--for", "5s"]);
     let (other, its) = (short.peer(), short.token());
     let args = ["run", "net.rr", "--passes", "90", "--peer", &other];
     with_token(&bed, &its, &args)
@@ -171,7 +171,7 @@ fn without_the_token_nothing_is_measured_and_what_helps_is_said() {
     with_token(&bed, &token, &args).code(0);
     let said = server.stop();
     assert!(said.contains("refused: its token is wrong"), "{said}");
-    assert!(said.contains("`--iperf3-open` was not given"), "{said}");
+    assert!(said.contains("refused: no token"), "{said}");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_token_in_a_file_is_its_owner_s_alone_on_both_sides() {
     ];
     bed.run(&args).code(2).err_has(&refused);
     readable(&file, 0o600);
-    let server = Server::closed(&bed, &["--token-file", "token"]);
+    let server = Server::start(&bed, &["--token-file", "token"]);
     let peer = server.peer();
     let args = [
         "run",
@@ -222,7 +222,7 @@ fn a_token_in_a_file_is_its_owner_s_alone_on_both_sides() {
 #[test]
 fn sides_of_a_duel_have_a_token_each_which_is_typed_again_to_go_on() {
     let bed = Bed::new();
-    let servers = [(); 2].map(|()| Server::closed(&bed, &[]));
+    let servers = [(); 2].map(|()| Server::start(&bed, &[]));
     let mut args = vec!["duel".to_owned(), "net.rr".to_owned()];
     args.extend(["--passes".to_owned(), "2".to_owned()]);
     for (side, server) in ["a", "b"].into_iter().zip(&servers) {
@@ -253,7 +253,7 @@ fn sides_of_a_duel_have_a_token_each_which_is_typed_again_to_go_on() {
 #[test]
 fn a_run_goes_on_with_the_token_and_no_worker_shows_it() {
     let bed = Bed::new();
-    let server = Server::closed(&bed, &[]);
+    let server = Server::start(&bed, &[]);
     let (peer, token) = (server.peer(), server.token());
     let args = ["run", "net.rr", "--passes", "40", "--peer", &peer];
     let mut command = bed.command(&args);
@@ -292,19 +292,4 @@ fn a_run_goes_on_with_the_token_and_no_worker_shows_it() {
     crate::bed::signal(&child, "-INT");
     Done::from(child.wait_with_output().unwrap()).code(130);
     kept_nowhere(&bed, &[&token]);
-}
-
-#[test]
-fn with_the_port_open_clients_of_both_kinds_are_served() {
-    let bed = Bed::new();
-    let server = Server::start(&bed, &["--max-rate", "400G"]);
-    let (peer, token) = (server.peer(), server.token());
-    let args = ["run", "net.tcp", "--passes", "1", "--peer", &peer];
-    let args = [&args[..], &SHORT].concat();
-    bed.run(&args).code(0);
-    assert_eq!(kept(&bed).plan.named[0].kind, NamedKind::Peer);
-    with_token(&bed, &token, &args).code(0);
-    assert_eq!(kept(&bed).plan.named[0].kind, NamedKind::TokenPeer);
-    let said = server.stop();
-    assert!(said.contains("clients of iperf3 need no token"), "{said}");
 }

@@ -2,7 +2,7 @@
 //!
 //! Where no iperf3 is installed each test that needs it says that it was skipped, by its name.
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Done};
 use crate::net_iperf3::{Server, all_measured, kept};
 use crate::net_serve;
 use crate::servers::says;
@@ -61,7 +61,13 @@ fn fits(test: &str, flows: u32, measured: &Measured) {
     assert_eq!(measured.copies[0].allocations, 0, "{test}");
 }
 
-fn measured_at(peer: &str, more: &[&str]) {
+/// A run with this peer, whose token is known where it has one.
+fn run(bed: &Bed, token: &str, args: &[&str]) -> Done {
+    let mut command = bed.command(args);
+    command.env("KURABE_TOKEN", token).output().unwrap().into()
+}
+
+fn measured_at(peer: &str, token: &str, more: &[&str]) {
     let bed = Bed::new();
     let args = [
         "run",
@@ -74,7 +80,7 @@ fn measured_at(peer: &str, more: &[&str]) {
         "--peer",
         peer,
     ];
-    let done = bed.run(&[&args[..], &SHORT, more].concat()).code(0);
+    let done = run(&bed, token, &[&args[..], &SHORT, more].concat()).code(0);
     says(&done, &["net.udp@1", "net.udp@3", "net.udp-down@1"]);
     let run = kept(&bed);
     assert_eq!(run.rounds.len(), 4);
@@ -94,28 +100,32 @@ fn datagrams_beside_a_real_server_fit_what_was_asked_for() {
     else {
         return;
     };
-    measured_at(&server.peer(), &[]);
-    measured_at(&server.peer(), &["--set", "net.udp*.omit=1s"]);
+    measured_at(&server.peer(), "", &[]);
+    measured_at(&server.peer(), "", &["--set", "net.udp*.omit=1s"]);
 }
 
 #[test]
 fn datagrams_beside_a_server_of_ours_fit_what_was_asked_for() {
     let bed = Bed::new();
-    let server = net_serve::Server::start(&bed, &net_serve::WIDE);
-    let peer = format!("127.0.0.1:{}", server.port);
-    measured_at(&peer, &[]);
-    measured_at(&peer, &["--set", "net.udp*.omit=1s"]);
+    let server = net_serve::Server::start(&bed, &[]);
+    let (peer, token) = (server.peer(), server.token());
+    measured_at(&peer, &token, &[]);
+    measured_at(&peer, &token, &["--set", "net.udp*.omit=1s"]);
 }
 
 #[test]
 fn a_rate_that_was_not_sent_is_said_and_one_that_sends_next_to_nothing_refused() {
     let bed = Bed::new();
-    let server = net_serve::Server::start(&bed, &["--max-rate", "900T"]);
-    let peer = format!("127.0.0.1:{}", server.port);
+    let server = net_serve::Server::start(&bed, &[]);
+    let (peer, token) = (server.peer(), server.token());
     let at = |rate: &str| {
         let rate = format!("net.udp.rate={rate}");
         let args = ["run", "net.udp", "--passes", "1", "--peer", &peer];
-        bed.run(&[&args[..], &SHORT, &["--set", &rate]].concat())
+        run(
+            &bed,
+            &token,
+            &[&args[..], &SHORT, &["--set", &rate]].concat(),
+        )
     };
     at("1T").code(0);
     let (_, _, measured) = all_measured(&kept(&bed))
@@ -135,8 +145,8 @@ fn a_rate_that_was_not_sent_is_said_and_one_that_sends_next_to_nothing_refused()
 #[test]
 fn trains_of_datagrams_are_said_to_be_no_packets_where_nothing_cuts_them() {
     let bed = Bed::new();
-    let server = net_serve::Server::start(&bed, &net_serve::WIDE);
-    let peer = format!("127.0.0.1:{}", server.port);
+    let server = net_serve::Server::start(&bed, &[]);
+    let (peer, token) = (server.peer(), server.token());
     // At the one rate no two are due at once, at the other many.
     for (rate, told) in [
         ("40k", "nothing went in a train"),
@@ -153,7 +163,7 @@ fn trains_of_datagrams_are_said_to_be_no_packets_where_nothing_cuts_them() {
             "--peer",
             &peer,
         ];
-        bed.run(&[&args[..], &trains, &SHORT[..2]].concat()).code(0);
+        run(&bed, &token, &[&args[..], &trains, &SHORT[..2]].concat()).code(0);
         for (test, _, measured) in all_measured(&kept(&bed)) {
             let is_told = measured.notes.iter().any(|note| note.contains(told));
             assert!(is_told, "{test} {told}: {:?}", measured.notes);

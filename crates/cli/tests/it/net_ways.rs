@@ -26,7 +26,7 @@ fn more_flows_than_descriptors_are_told_by_the_end_that_lacks_them() {
     let mut serve = bed.with_open_files(32, &["net", "serve", "--port", "0"]);
     let serve = serve.stdout(Stdio::piped()).stderr(Stdio::piped());
     let few = Server::of(serve.spawn().unwrap());
-    let enough = Server::closed(&bed, &[]);
+    let enough = Server::start(&bed, &[]);
     let (narrow, wide) = (few.peer(), enough.peer());
     for test in ["net.tcp", "net.tcp-down", "net.udp"] {
         let begin = sys::clock::monotonic();
@@ -99,6 +99,13 @@ mod root {
         n=0; until grep -q 'serving at' served; do n=$((n+1)); [ $n -lt 100 ]; sleep 0.1; done\n\
         \"$@\"";
 
+    /// A token, in the file `token`.
+    fn token_file(bed: &Bed) {
+        let token = bed.path().join("token");
+        std::fs::write(&token, "0123456789abcdef0123456789abcdef\n").unwrap();
+        readable(&token, 0o600);
+    }
+
     #[test]
     #[ignore = "root: makes network namespaces"]
     fn a_peer_that_sees_another_address_serves_every_kind_of_test() {
@@ -106,9 +113,7 @@ mod root {
             return;
         }
         let bed = Bed::new();
-        let token = bed.path().join("token");
-        std::fs::write(&token, "0123456789abcdef0123456789abcdef\n").unwrap();
-        readable(&token, 0o600);
+        token_file(&bed);
         let tests = [
             "net.tcp",
             "net.tcp-down",
@@ -148,18 +153,22 @@ mod root {
     #[ignore = "root: makes a network namespace"]
     fn datagrams_that_a_server_cannot_send_end_the_test_with_its_words() {
         let bed = Bed::new();
+        token_file(&bed);
         // `$1` is the binary.
         let script = "\
             ip link set lo mtu 1500 up\n\
-            \"$1\" net serve --iperf3-open >served 2>&1 &\n\
+            \"$1\" net serve --token-file token >served 2>&1 &\n\
             trap \"kill $!\" EXIT\n\
             n=0; until grep -q 'serving at' served; do n=$((n+1)); [ $n -lt 100 ]; sleep 0.1; done\n\
             \"$@\"";
-        let args = "iperf3 -c 127.0.0.1 -u -R -l 9000 --dont-fragment -t 20";
+        let args = "run net.udp-down --passes 1 --peer 127.0.0.1 --token-file token \
+                    --set net.udp-down.size=9000";
         let args: Vec<&str> = args.split_whitespace().collect();
         let done = bed.behind(&["unshare", "-n", "bash", "-ec", script, "bash"], &args);
-        done.code(1)
-            .err_has(&["one of its streams failed", "Message too long"]);
+        says(
+            &done.code(4),
+            &["one of its streams failed", "Message too long"],
+        );
         let served = std::fs::read_to_string(bed.path().join("served")).unwrap();
         assert!(
             served.contains("ended early, send: Message too long"),

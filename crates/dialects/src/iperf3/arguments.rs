@@ -251,7 +251,7 @@ fn finished(mut draft: Draft) -> Result<Request, Refused> {
     if draft.options.host.is_empty() {
         return refused(
             "must either be a client (-c) or server (-s)",
-            "`kurabe iperf3 -c HOST` is a client; `kurabe net serve --iperf3-open` is a server",
+            "`kurabe iperf3 -c HOST` is a client; `iperf3 -s` is a server",
         );
     }
     if draft.ends > 1 {

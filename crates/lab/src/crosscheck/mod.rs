@@ -12,7 +12,7 @@
 //!
 //! [`files`] does the same for file systems, beside bonnie++, dbench, sysbench's fileio and fio, [`servers`],
 //! [`pgbench`] and [`kv`] for databases, beside sysbench, pgbench and redis-benchmark, [`net`] for networks, beside
-//! iperf3, [`udp`] the highest rate of datagrams, and [`pairings`] each of both ends with the other program's.
+//! iperf3, [`udp`] the highest rate of datagrams, and [`pairings`] our client with either server.
 //! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another
 //! order.
 //!

@@ -1,7 +1,7 @@
 //! Our flows beside those of iperf3's own client, to one iperf3 server: the same blocks, flows, directions and times.
 //!
 //! What is compared is what the receiver received, and the CPU time of the client for it: ours of the measured part,
-//! iperf3's of its whole test, as it says itself. [`super::pairings`] asks whether either end stands in for iperf3's.
+//! iperf3's of its whole test, as it says itself. [`super::pairings`] asks whether our server stands in for iperf3's.
 
 use super::Wanted;
 use super::checks::Must;

@@ -1,26 +1,28 @@
-//! Either end of iperf3's protocol in the place of the original's: our client with iperf3's server, iperf3's client
-//! with our server, and ours with ours, each against iperf3 with itself.
+//! Our client with iperf3's server, and with ours, each against iperf3 with itself.
 //!
 //! All of them go over one cable between two network namespaces ([`crate::cable`]), which must make no difference to
-//! any of them. The rate is what the receiver received. UDP goes at a fixed rate, from and to iperf3's client.
+//! any of them. The rate is what the receiver received.
 
 use super::Wanted;
 use super::checks::Must;
 use super::net::{Flows, LOADS, figures};
 use super::originals;
-use super::pairs::{self, Line, Load, Own, Sides};
+use super::pairs::{self, Line, Load as _, Own, Sides};
 use crate::asked;
 use crate::cable::{Cable, End, Server};
 use anyhow::{Context, ensure};
 use clap::Parser;
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use workloads::net::own::Token;
 use workloads::net::peer::Peer;
 use xtask::process::{command, output};
 
 /// The word behind `cargo lab crosscheck`.
 pub(super) const WORD: &str = "pairings";
 
-/// Measure our client and server with iperf3's, between two network namespaces
+/// Measure our client with iperf3's server and with ours, between two network namespaces
 #[derive(Clone, Debug, Parser)]
 #[command(name = "cargo lab crosscheck pairings", no_binary_name = true)]
 struct Options {
@@ -38,9 +40,6 @@ struct Options {
 pub(super) const OUR_PORT: u16 = 5202;
 pub(super) const THEIR_PORT: u16 = 5201;
 
-/// A rate of UDP that no machine loses by itself, and datagrams that fit into a frame.
-const UDP: [&str; 5] = ["-u", "-b", "100M", "-l", "1400"];
-
 /// Rates of one thing are to differ by less.
 const SAME: Must = Must::Within(0.03);
 
@@ -53,7 +52,7 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let cable = Cable::make()?;
     own.enter = cable.enter(End::Here);
     let at = End::There.address();
-    let _servers = serve_both(&cable, &own)?;
+    let (_servers, token) = serve_both(&cable, &own)?;
     let held = match options.rate {
         Some(mbit) => {
             cable.hold(mbit)?;
@@ -73,57 +72,34 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let bench = Bench {
         our_server: peer(OUR_PORT)?,
         their_server: peer(THEIR_PORT)?,
+        token,
         seconds: options.seconds,
         cable: &cable,
         own: &own,
     };
-    let udp = |test| Way {
-        flows: Flows { test, flows: 1 },
-        udp: true,
-    };
-    let tcp = LOADS.map(|flows| Way { flows, udp: false });
-    let loads = [&tcp[..], &[udp(LOADS[0].test), udp(LOADS[3].test)]].concat();
-    pairs::all(root, &options.wanted, (&own, &about), &loads, &bench)
+    pairs::all(root, &options.wanted, (&own, &about), &LOADS, &bench)
 }
 
-/// Our server, open to everybody, and iperf3's, at the other end.
-pub(super) fn serve_both(cable: &Cable, own: &Own) -> anyhow::Result<[Server; 2]> {
+/// Our server and iperf3's, at the other end; and the file of the token of ours.
+pub(super) fn serve_both(cable: &Cable, own: &Own) -> anyhow::Result<([Server; 2], PathBuf)> {
     let at = End::There.address();
+    let token = own.dir.join("token");
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600);
+    let text = Token::new().context("get random bytes")?.reveal();
+    std::io::Write::write_all(&mut file.open(&token)?, text.as_bytes())?;
     let mut ours = command(&own.dir, &own.binary);
-    ours.args([
-        "net",
-        "serve",
-        "--iperf3-open",
-        "--bind",
-        at,
-        "--port",
-        &OUR_PORT.to_string(),
-    ]);
-    ours.args(["--max-rate", "400G", "--max-time", "1h", "--for", "24h"]);
+    ours.args(["net", "serve", "--bind", at, "--for", "24h"]);
+    ours.args(["--port", &OUR_PORT.to_string(), "--token-file"]);
+    ours.arg(&token);
     let ours = cable.serve(&ours, OUR_PORT)?;
     let mut theirs = command(&own.dir, "iperf3");
     theirs.args(["-s", "-B", at, "-p", &THEIR_PORT.to_string()]);
-    Ok([ours, cable.serve(&theirs, THEIR_PORT)?])
-}
-
-/// What goes over the cable.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    flows: Flows,
-    udp: bool,
-}
-
-impl Load for Way {
-    fn name(&self) -> String {
-        if self.udp {
-            self.flows.name().replace("tcp", "udp")
-        } else {
-            self.flows.name()
-        }
-    }
+    Ok(([ours, cable.serve(&theirs, THEIR_PORT)?], token))
 }
 
 struct Bench<'a> {
+    token: PathBuf,
     our_server: Peer,
     their_server: Peer,
     seconds: u32,
@@ -134,59 +110,40 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn our_client(
         &self,
-        way: &Way,
-        server: &Peer,
+        flows: &Flows,
+        server: &[&str],
         commands: &mut Vec<String>,
     ) -> anyhow::Result<f64> {
-        let peer = server.to_string();
         let sets = [("time", format!("{}s", self.seconds))];
-        let words = ["--peer", peer.as_str(), "--no-look"];
-        let asked = (way.flows.test, way.flows.flows, &words[..]);
+        let words = [&["--no-look", "--peer"], server].concat();
+        let asked = (flows.test, flows.flows, &words[..]);
         self.own.round(asked, &sets, commands)?.of("bytes_per_s")
-    }
-
-    fn their_client(
-        &self,
-        way: &Way,
-        server: &Peer,
-        commands: &mut Vec<String>,
-    ) -> anyhow::Result<f64> {
-        let mut client = way.flows.client((server, self.seconds), &self.own.dir);
-        if way.udp {
-            client.args(UDP);
-        }
-        originals::note(commands, &client);
-        Ok(figures(&output(&mut self.cable.inside(End::Here, &client))?)?[0])
     }
 }
 
-impl Sides<Way> for Bench<'_> {
-    fn lines(&self, way: &Way) -> Vec<Line> {
-        let name = way.name();
-        let line = |who: &str| (format!("{name}, {who}"), SAME);
-        let mut lines = vec![line("iperf3's client with our server")];
-        if !way.udp {
-            lines.extend([
-                line("our client with iperf3's server"),
-                line("our client with our server"),
-            ]);
-        }
-        lines
+impl Sides<Flows> for Bench<'_> {
+    fn lines(&self, flows: &Flows) -> Vec<Line> {
+        let name = flows.name();
+        let servers = ["iperf3's server", "our server"];
+        servers
+            .map(|server| (format!("{name}, our client with {server}"), SAME))
+            .into()
     }
 
-    fn ours(&self, way: &Way, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
-        let mut rates = vec![self.their_client(way, &self.our_server, commands)?];
-        if !way.udp {
-            for server in [&self.their_server, &self.our_server] {
-                rates.push(self.our_client(way, server, commands)?);
-            }
-        }
-        Ok(rates)
+    fn ours(&self, flows: &Flows, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
+        let [theirs, ours] = [&self.their_server, &self.our_server].map(Peer::to_string);
+        let token = self.token.display().to_string();
+        let both = [&[theirs.as_str()][..], &[&ours, "--token-file", &token]];
+        both.into_iter()
+            .map(|server| self.our_client(flows, server, commands))
+            .collect()
     }
 
-    fn theirs(&self, way: &Way, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
-        let rate = self.their_client(way, &self.their_server, commands)?;
-        Ok(vec![rate; self.lines(way).len()])
+    fn theirs(&self, flows: &Flows, commands: &mut Vec<String>) -> anyhow::Result<Vec<f64>> {
+        let client = flows.client((&self.their_server, self.seconds), &self.own.dir);
+        originals::note(commands, &client);
+        let rate = figures(&output(&mut self.cable.inside(End::Here, &client))?)?[0];
+        Ok(vec![rate; self.lines(flows).len()])
     }
 
     fn version(&self) -> String {

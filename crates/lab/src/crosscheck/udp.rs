@@ -16,7 +16,7 @@ use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use model::num::approx;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workloads::net::udp::judge::{STEP, Tried, rates};
 use xtask::process::command;
 
@@ -53,9 +53,10 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let mut own = Own::new(root, &options.wanted, WORD)?;
     let cable = Cable::make()?;
     own.enter = cable.enter(End::Here);
-    let _servers = serve_both(&cable, &own)?;
+    let (_servers, token) = serve_both(&cable, &own)?;
     let about = format!("one flow, each rate for {} s", options.seconds);
     let bench = Bench {
+        token,
         seconds: options.seconds,
         cable: &cable,
         own: &own,
@@ -77,6 +78,7 @@ impl Load for Datagrams {
 }
 
 struct Bench<'a> {
+    token: PathBuf,
     seconds: u32,
     cable: &'a Cable,
     own: &'a Own,
@@ -107,6 +109,7 @@ impl Bench<'_> {
         commands: &mut Vec<String>,
     ) -> anyhow::Result<Held> {
         let peer = format!("{}:{OUR_PORT}", End::There.address());
+        let token = self.token.display().to_string();
         let sets = [
             ("size", load.bytes.to_string()),
             ("time", format!("{}s", self.seconds)),
@@ -115,7 +118,7 @@ impl Bench<'_> {
         let asked = (
             "net.udp-max",
             1,
-            &["--peer", peer.as_str(), "--no-look"][..],
+            &["--peer", &peer, "--token-file", &token, "--no-look"][..],
         );
         let round = self.own.round(asked, &sets, commands)?;
         let gb_per_s = round.of("bytes_per_s")? / 1e9;

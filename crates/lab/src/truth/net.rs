@@ -51,28 +51,21 @@ const STREAM: u64 = 900;
 pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
     let cable = Cable::make()?;
     let peer = serve(lab, &cable)?;
-    let mut checks = vec![counted(lab, book, &cable)?];
+    let mut checks = vec![counted(lab, book, &cable, &peer)?];
     let mut rounds = String::from("case,mbit_per_s,truth_bytes_per_s,bytes_per_s\n");
     for rate in RATES {
-        checks.extend(at_rate(lab, book, &cable, rate, &mut rounds)?);
+        checks.extend(at_rate(lab, book, (&cable, &peer), rate, &mut rounds)?);
     }
     book.text("rates.csv", &rounds);
     checks.extend(waits::all(lab, book, &cable, &peer)?);
-    checks.extend(lending(lab, book, &cable)?);
+    checks.extend(lending(lab, book, &cable, &peer)?);
     Ok(checks)
 }
 
 fn serve(lab: &Lab, cable: &Cable) -> anyhow::Result<Peer> {
     let mut server = command(&lab.place.dir, &lab.binary);
-    server.args([
-        "net",
-        "serve",
-        "--iperf3-open",
-        "--bind",
-        End::There.address(),
-    ]);
-    // Nothing is held up by what strangers may ask.
-    server.args(["--max-rate", "400G", "--max-time", "1h", "--for", "24h"]);
+    server.args(["net", "serve", "--bind", End::There.address()]);
+    server.args(["--for", "24h"]);
     let said = lab.place.dir.join("server");
     let file = std::fs::File::create(&said)?;
     Peer::of(cable.serve_told(&server, PORT, file.into())?, &said)
@@ -85,12 +78,15 @@ fn goodput(mbit: f64) -> f64 {
 
 /// What the filter counts for a frame: whether pieces that the kernel hands on uncut are counted with the headers of
 /// each frame in them.
-fn counted(lab: &Lab, book: &Book, cable: &Cable) -> anyhow::Result<Check> {
+fn counted(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Result<Check> {
     cable.hold(RATES[1])?;
     let before = cable.passed(End::Here)?;
     lab.text(
         book,
-        &flows(cable, &["net.tcp", "--copies", "1", "--passes", "1"]),
+        &flows(
+            (cable, peer),
+            &["net.tcp", "--copies", "1", "--passes", "1"],
+        ),
     )?;
     let passed = cable.passed(End::Here)?;
     let [bytes, frames] = [0, 1].map(|i| approx(passed[i] - before[i]));
@@ -104,11 +100,13 @@ fn counted(lab: &Lab, book: &Book, cable: &Cable) -> anyhow::Result<Check> {
 }
 
 /// Runs of these at the other end.
-fn flows(cable: &Cable, tests: &[&str]) -> Call<'static> {
+fn flows((cable, peer): (&Cable, &Peer), tests: &[&str]) -> Call<'static> {
     let call = Call::new("net.db", &["run"]).with(tests);
     let call = call.with(&[
         "--peer",
         End::There.address(),
+        "--token-file",
+        &peer.token.display().to_string(),
         "--json",
         "--quiet",
         "--no-look",
@@ -120,14 +118,14 @@ fn flows(cable: &Cable, tests: &[&str]) -> Call<'static> {
 fn at_rate(
     lab: &Lab,
     book: &Book,
-    cable: &Cable,
+    (cable, peer): (&Cable, &Peer),
     mbit: f64,
     kept: &mut String,
 ) -> anyhow::Result<Vec<Check>> {
     cable.hold(mbit)?;
     let rounds = lab.options.rounds.to_string();
     let tests = ["net.tcp", "net.tcp-down", "--copies", "1,4"];
-    let call = flows(cable, &tests).with(&["--passes", &rounds]);
+    let call = flows((cable, peer), &tests).with(&["--passes", &rounds]);
     let document = lab.document(book, &call)?;
     book.document(&format!("{mbit} Mbit/s"), &document);
     let truth = goodput(mbit);
@@ -185,7 +183,8 @@ fn rounds_of(document: &Value, id: &str) -> Vec<f64> {
 }
 
 /// Links that lend, under `soak`.
-fn lending(lab: &Lab, book: &Book, cable: &Cable) -> anyhow::Result<Vec<Check>> {
+fn lending(lab: &Lab, book: &Book, cable: &Cable, peer: &Peer) -> anyhow::Result<Vec<Check>> {
+    let token = peer.token.display().to_string();
     let mut checks = Vec::new();
     for (test, sender) in [("net.tcp", End::Here), ("net.tcp-down", End::There)] {
         let mut sessions = Vec::new();
@@ -199,6 +198,7 @@ fn lending(lab: &Lab, book: &Book, cable: &Cable) -> anyhow::Result<Vec<Check>> 
             let store = format!("{test}-{n}.db");
             let call = soak_call(&store, test, SECONDS, WINDOW);
             let call = call.with(&["--peer", End::There.address(), "--no-look"]);
+            let call = call.with(&["--token-file", &token]);
             let document = lab.document(book, &call.behind(cable.enter(End::Here)))?;
             book.document(&format!("{test} {n}"), &document);
             sessions.push(Session {

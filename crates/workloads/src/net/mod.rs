@@ -1,6 +1,8 @@
 //! Family `net`: what passes between this machine and another one, or over its own loopback.
 
 mod block;
+#[cfg(test)]
+mod bound_tests;
 pub mod deadline;
 #[cfg(test)]
 mod ended_tests;

@@ -64,7 +64,7 @@ const fn refused(
     }
 }
 
-const SERVER: &str = "`kurabe net serve --iperf3-open` is a server, with options of its own";
+const SERVER: &str = "`kurabe iperf3` is a client alone; `iperf3 -s` is a server";
 const LOCKED: &str = "kurabe sends no user and no password; a server that wants them is not for it";
 const NO_SCTP: &str = "kurabe does not speak SCTP";
 const ELSEWHERE: &str = "kurabe sends what it has in memory, from any port and address";

@@ -97,12 +97,7 @@ fn every_option_that_is_not_taken_is_refused_by_its_names_with_what_helps() {
         }
     }
     let server = read("-s").unwrap_err();
-    assert!(
-        server
-            .hint
-            .unwrap()
-            .contains("`kurabe net serve --iperf3-open`")
-    );
+    assert!(server.hint.unwrap().contains("`iperf3 -s`"));
 }
 
 #[test]

@@ -98,7 +98,6 @@ fn ended(sends: &[bool]) -> Ended {
         congestion: Some("bbr".to_owned()),
         remote_congestion: Some("cubic".to_owned()),
         remote_report: None,
-        held_to: None,
     }
 }
 

@@ -107,12 +107,10 @@ fn rounds(
     sets: &[&str],
     quantity: &str,
 ) -> anyhow::Result<Vec<f64>> {
-    let token = peer.token.display().to_string();
     let sets = sets.iter().flat_map(|set| ["--set", set]);
     let mut words = vec![test, "--copies", "1", "--passes", PASSES];
-    words.extend(["--token-file", &token]);
     words.extend(sets);
-    let call: Call<'_> = super::flows(cable, &words);
+    let call: Call<'_> = super::flows((cable, peer), &words);
     let document = lab.document(book, &call)?;
     book.document(test, &document);
     Ok(rounds_of(&document, &format!("{test}@1:{quantity}")))

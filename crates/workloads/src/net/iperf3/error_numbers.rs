@@ -49,12 +49,11 @@ const WORDS: [(i32, &str); 14] = [
     (BLOCK_SIZE, "it does not take blocks of this size"),
     (
         TOTAL_RATE,
-        "the rate of all streams is above its limit (`--max-rate` of `kurabe net serve`, `--server-bitrate-limit` of \
-         iperf3)",
+        "the rate of all streams is above its limit (`--server-bitrate-limit` of iperf3)",
     ),
     (
         DURATION_MAX,
-        "the test is longer than it allows (`--max-time` of `kurabe net serve`, `--server-max-duration` of iperf3)",
+        "the test is longer than it allows (`--for` of `kurabe net serve`, `--server-max-duration` of iperf3)",
     ),
     (COOKIE, "it did not get the cookie"),
     (PARAMETERS, "it did not get or understand the parameters"),

@@ -217,11 +217,6 @@ impl Parameters {
         }
     }
 
-    /// Whether bytes or blocks end the test, and no time.
-    pub(crate) const fn ends_by_bytes(&self) -> bool {
-        self.num > 0 || self.blockcount > 0
-    }
-
     /// Streams of the test: connections, or sockets.
     pub fn all_streams(&self) -> u32 {
         self.streams() * if self.bidirectional { 2 } else { 1 }

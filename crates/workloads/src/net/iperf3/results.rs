@@ -39,13 +39,6 @@ pub struct Results {
     /// because its parts take a hundred times the memory of its text.
     #[serde(skip)]
     pub server_output_json: Option<String>,
-    /// Bits per second to which `kurabe net serve` held a test that asked for no rate, where that decided it.
-    #[serde(rename = "kurabe_held_to")]
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "number::some_int"
-    )]
-    pub held_to: Option<i64>,
 }
 
 /// What one end has counted of a stream.

@@ -1,5 +1,5 @@
-//! The first 37 bytes of a connection, and of a datagram, of ours: as many as iperf3's cookie has, so that a door reads
-//! one size, and none that iperf3 ever sent: cookies have no letter that is large.
+//! The first 37 bytes of a connection, and of a datagram, of ours: as many as iperf3's cookie has, so that a listener
+//! reads one size, and none that iperf3 ever sent: cookies have no letter that is large.
 
 use super::proof::SessionKey;
 use crate::net::iperf3::cookie::COOKIE_BYTES;

@@ -1,4 +1,4 @@
-//! What `kurabe net serve` speaks with those who have its token, on the port that iperf3's clients use too.
+//! What `kurabe net serve` speaks with those who have its token.
 //!
 //! A connection begins with a [`Hello`] of 37 bytes that no version of iperf3 sends. On one for control the server
 //! answers with a number that it never used before; the client proves by HMAC-SHA256 over both sides' numbers that it

@@ -70,6 +70,9 @@ pub(crate) struct Messages {
     pub(crate) up: u32,
     /// Connections over which the server does.
     pub(crate) down: u32,
+    /// How many bytes it sends so at most, over all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) down_bytes_max: Option<u64>,
 }
 
 /// What comes of it.
@@ -240,6 +243,7 @@ mod tests {
                 seconds: SECONDS_MAX,
                 up: FLOWS_MAX,
                 down: 0,
+                down_bytes_max: (protocol == Protocol::Udp).then_some(7),
             })
         };
         let requests = [

@@ -151,11 +151,11 @@ impl Connections {
         })
     }
 
-    /// Bytes that went there and came back.
-    const fn bytes(&self) -> u64 {
+    /// Bytes of so many connections, both ways.
+    const fn bytes(connections: u64) -> u64 {
         /// What each connection says, and the answer.
         const EACH: u64 = size_of::<Hello>() as u64 + 1;
-        self.done * EACH
+        connections.saturating_mul(EACH)
     }
 
     fn over() -> WorkError {
@@ -180,7 +180,8 @@ fn connect(at: SocketAddr, hello: &Hello) -> io::Result<()> {
 
 impl Body for Connections {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
-        if let Some(left) = self.left.filter(|left| self.bytes() >= *left) {
+        let needs = Self::bytes(self.done.saturating_add(ops));
+        if let Some(left) = self.left.filter(|left| needs > *left) {
             return Err(spent(left));
         }
         let session = self.session.as_mut().ok_or_else(Self::over)?;
@@ -198,7 +199,7 @@ impl Body for Connections {
     }
 
     fn moved(&self) -> Option<Bytes> {
-        Some(Bytes(self.bytes()))
+        Some(Bytes(Self::bytes(self.done)))
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

@@ -196,6 +196,7 @@ impl Workload for Rr {
             seconds: seconds(place),
             up,
             down,
+            down_bytes_max: None,
         };
         let schedule = arrivals::share(params, (0, 1), place.seed);
         Ok(Box::new(Round::begin(

@@ -7,6 +7,7 @@ use crate::net::deadline::Timed;
 use crate::net::exchange::{Asker, Link, PATIENCE, UNANSWERED, datagrams_beside, is_time_out};
 use crate::net::iperf3::control::Trouble;
 use crate::net::iperf3::wire_error::{Part, WireError, fill};
+use crate::net::iperf3::words;
 use crate::net::own::client::Session;
 use crate::net::own::clock::OfClock;
 use crate::net::own::proof::TAKEN;
@@ -50,8 +51,7 @@ pub(super) struct Round {
     /// Where messages arrive by themselves.
     open: Option<Open>,
     size: u32,
-    /// What load may move, and messages too; and how much that is.
-    limit: Option<(Arc<Enough>, u64)>,
+    limit: Option<Limit>,
     /// To the peer, and from it.
     load: [Option<Flows>; 2],
     /// Exchanges, and lost messages, when the measured part began.
@@ -78,13 +78,17 @@ impl Round {
             ..
         } = asked;
         let until = Until::after(SAYS_WITHIN);
+        let limit = place.bytes_left.map(|left| Limit::of(left, down > 0));
+        let asked = Messages {
+            down_bytes_max: limit.as_ref().map(|limit| limit.load_down.wanted()),
+            ..asked
+        };
         session.begin(Request::Rr(asked), until).map_err(told)?;
         // Those that we send are connected first: the server counts them so.
-        let limit = place.bytes_left.map(|left| (Enough::of(left), left.0));
-        let enough = limit.as_ref().map(|(enough, _)| enough);
-        let by = |sends| (sends, place.seed, enough);
-        let up = load(&mut session, up, by(true), until).map_err(told)?;
-        let down = load(&mut session, down, by(false), until).map_err(told)?;
+        let of = |enough: fn(&Limit) -> &Arc<Enough>| (place.seed, limit.as_ref().map(enough));
+        let up = load(&mut session, up, true, of(|limit| &limit.sent), until).map_err(told)?;
+        let of = of(|limit| &limit.load_down);
+        let down = load(&mut session, down, false, of, until).map_err(told)?;
         let link = match protocol {
             Protocol::Tcp => session.stream().try_clone().map(Link::Tcp),
             Protocol::Udp => Ok(Link::Udp(meet(&mut session).map_err(told)?)),
@@ -104,6 +108,7 @@ impl Round {
             began: (0, 0),
             loaded: ([0; 2], 0),
         };
+        round.may(1)?;
         // Not before it is sure that messages get there.
         for flows in round.load.iter().flatten() {
             flows.go();
@@ -124,20 +129,79 @@ impl Round {
 
     /// Bytes of load and of messages so far, both ways.
     fn moved_so_far(&self) -> u64 {
-        let load = self.limit.as_ref().map(|(enough, _)| enough.taken());
-        let load = load.unwrap_or_else(|| self.load_bytes().iter().sum());
-        let asker = &self.trips.0;
-        let messages = asker.done() * 2 + asker.lost();
-        load + messages * u64::from(self.size)
+        let lost = self.trips.0.lost() * u64::from(self.size);
+        lost + self.limit.as_ref().map_or_else(
+            || self.load_bytes().iter().sum::<u64>() + self.bytes_of(self.trips.0.done()),
+            |limit| limit.sent.taken() + limit.load_down.taken(),
+        )
+    }
+
+    /// Bytes of so many round trips.
+    fn bytes_of(&self, trips: u64) -> u64 {
+        trips.saturating_mul(2 * u64::from(self.size))
+    }
+
+    /// Whether so many round trips may begin: all of them, or none.
+    fn may(&self, trips: u64) -> Result<(), WorkError> {
+        let Some(limit) = &self.limit else {
+            return Ok(());
+        };
+        let lost = self.trips.0.lost() * u64::from(self.size);
+        let is_left = limit.sent.takes(self.bytes_of(trips), lost);
+        if is_left && !limit.is_reached() {
+            return Ok(());
+        }
+        Err(limit.spent())
     }
 
     /// Why load does not flow any more.
     #[cold]
     fn load_ended(&mut self) -> WorkError {
+        if let Some(limit) = self.limit.as_ref().filter(|limit| limit.is_reached()) {
+            return limit.spent();
+        }
         let mut ended = self.load.iter_mut().flatten();
         let why = ended.find_map(|flows| flows.end().err());
         let why = why.unwrap_or_else(|| ErrorKind::UnexpectedEof.into());
         WorkError::Failed(format!("load the way to `{}`: {why}", self.peer))
+    }
+}
+
+/// What may be moved: by what the peer sends as load, which it must know before, and by all else.
+struct Limit {
+    left: u64,
+    sent: Arc<Enough>,
+    load_down: Arc<Enough>,
+}
+
+impl Limit {
+    /// Where the peer sends load, a half is for that.
+    fn of(left: Bytes, has_load_down: bool) -> Self {
+        let down = if has_load_down { left.0 / 2 } else { 0 };
+        Self {
+            left: left.0,
+            sent: Enough::of(Bytes(left.0 - down)),
+            load_down: Enough::of(Bytes(down)),
+        }
+    }
+
+    /// Whether load ends by it.
+    fn is_reached(&self) -> bool {
+        let both = [&self.sent, &self.load_down];
+        both.into_iter().any(|enough| enough.reached().is_some())
+    }
+
+    /// Why a round ends that would move more.
+    #[cold]
+    fn spent(&self) -> WorkError {
+        if self.load_down.wanted() == 0 {
+            return spent(self.left);
+        }
+        let left = words::Bytes(self.left);
+        WorkError::Failed(format!(
+            "end the round: of the {left} that were left of `--max-bytes` one half is for load from the peer, and one \
+             half has passed\nhint: a larger `--max-bytes`"
+        ))
     }
 }
 
@@ -159,7 +223,8 @@ impl Events for Trips {
 fn load(
     session: &mut Session,
     count: u32,
-    (sends, seed, enough): (bool, u64, Option<&Arc<Enough>>),
+    sends: bool,
+    (seed, enough): (u64, Option<&Arc<Enough>>),
     until: Until,
 ) -> Result<Option<Flows>, Trouble> {
     if count == 0 {
@@ -232,10 +297,7 @@ pub(super) fn failed(peer: &Peer, error: &io::Error) -> WorkError {
 
 impl Body for Round {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
-        let moved = self.moved_so_far();
-        if let Some((_, left)) = self.limit.as_ref().filter(|(_, left)| moved >= *left) {
-            return Err(spent(*left));
-        }
+        self.may(ops)?;
         if self.load.iter().flatten().any(Flows::anybody_ended) {
             return Err(self.load_ended());
         }

@@ -2,50 +2,25 @@
 
 use super::{CONNECT, RR, spec};
 use crate::net::TCP;
-use crate::net::iperf3::serve::tests::client::{serving_own, token};
+use crate::net::iperf3::serve::tests::client::serving_own;
 use crate::net::peer::Peer;
-use crate::os::testing::{params, place};
-use engine::consent::{Consent, Permits, Touch, decide};
+use crate::net::tcp::fake::place_with_token;
+use crate::os::testing::params;
 use engine::recorder::Recorder;
-use engine::secret::Secret;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::units::Nanos;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use sys::clock::monotonic;
-use sys::tree::Tree;
 use tempfile::TempDir;
 
 /// How long work goes on.
 const MEASURE_MS: u64 = 300;
 
-/// Leave to speak to this peer, with its token.
-fn permits(peer: &Peer) -> Permits {
-    let stand_in = peer.stand_in(true);
-    let secret = Secret::new(token().reveal());
-    let consent = Consent {
-        secrets: [(stand_in.path.clone(), secret)].into(),
-        ..Consent::default()
-    };
-    let touch = Touch {
-        path: stand_in.path,
-        kind: stand_in.kind,
-        writes: false,
-        creates: false,
-    };
-    let granted = decide(&Tree::real(), vec![touch], &consent, &|_| None);
-    granted.unwrap().permits.clone()
-}
-
 fn place_of(at: SocketAddr) -> (TempDir, Place) {
-    let peer: Peer = at.to_string().parse().unwrap();
-    let (root, place) = place();
+    let (root, place) = place_with_token(&at.to_string().parse().unwrap(), 1);
     let place = Place {
-        copies: 1,
-        stand_in: Some(peer.stand_in(true)),
-        permits: permits(&peer),
-        warmup: Nanos::ZERO,
         measure: Nanos::from_millis(MEASURE_MS),
         ..place
     };

@@ -39,15 +39,34 @@ impl Enough {
         self.bytes.load(Ordering::Acquire)
     }
 
-    /// Whether another block goes; otherwise its sender is at its end.
+    /// How much of another block goes, of which a bound lets no byte more pass than it has; where that is nothing, its
+    /// sender is at its end.
     #[inline]
-    pub(super) fn may_send(&self, block: usize) -> bool {
-        let before = self.taken.fetch_add(block as u64, Ordering::Relaxed);
-        let may = before < self.bytes.load(Ordering::Acquire);
-        if !may {
+    pub(in crate::net) fn may_send(&self, block: usize) -> usize {
+        let (enough, block) = (self.wanted(), block as u64);
+        let order = Ordering::Relaxed;
+        let may = |before: u64| match enough.saturating_sub(before) {
+            0 => 0,
+            left if self.is_bound => left.min(block),
+            _ => block,
+        };
+        let more = |before: u64| Some(may(before)).filter(|&bytes| bytes > 0);
+        let taken = self.taken.fetch_update(order, order, |before| {
+            Some(before.saturating_add(more(before)?))
+        });
+        let Ok(before) = taken else {
             self.reached.fetch_max(monotonic(), Ordering::Release);
-        }
-        may
+            return 0;
+        };
+        usize::try_from(may(before)).unwrap_or(0)
+    }
+
+    /// Takes so many bytes where they are left, with so many others that are counted elsewhere.
+    pub(in crate::net) fn takes(&self, bytes: u64, elsewhere: u64) -> bool {
+        let most = self.wanted().saturating_sub(elsewhere);
+        let more = |before: u64| before.checked_add(bytes).filter(|&after| after <= most);
+        let order = Ordering::Relaxed;
+        self.taken.fetch_update(order, order, more).is_ok()
     }
 
     /// Whether what has come counts, the read with which it is enough too.
@@ -64,7 +83,7 @@ impl Enough {
         before < enough
     }
 
-    /// What has moved in all, what came when it was enough too; of what was to be sent, what was refused too.
+    /// What has moved in all, what came when it was enough too; of what is sent, what is about to be.
     pub(in crate::net) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
@@ -96,10 +115,10 @@ mod tests {
     #[test]
     fn blocks_go_until_it_is_enough_and_reads_count_as_long() {
         let enough = Enough::new();
-        assert!(enough.may_send(1000) && enough.counts(1000));
+        assert!(enough.may_send(1000) == 1000 && enough.counts(1000));
         enough.at(2250);
-        let sent = (0..9).filter(|_| enough.may_send(100)).count();
-        assert_eq!(sent, 3, "whole blocks");
+        let sent: Vec<usize> = (0..9).map(|_| enough.may_send(100)).collect();
+        assert_eq!(sent, [100, 100, 100, 0, 0, 0, 0, 0, 0], "whole blocks");
         assert!(enough.reached().is_some());
 
         let enough = Enough::new();
@@ -108,5 +127,35 @@ mod tests {
         assert_eq!(enough.reached(), None);
         assert_eq!([100, 100].map(|came| enough.counts(came)), [true, false]);
         assert!(enough.reached().is_some());
+    }
+
+    #[test]
+    fn a_bound_is_passed_by_no_byte_whoever_takes_of_it() {
+        for (most, block, flows) in [
+            (1000, 100, 1),
+            (1001, 100, 1),
+            (99, 100, 128),
+            (1_000_000, 7, 128),
+            (5 << 20, 1 << 20, 16),
+            (0, 100, 2),
+        ] {
+            let enough = Enough::of(Bytes(most));
+            let sent =
+                || std::iter::from_fn(|| Some(enough.may_send(block)).filter(|&may| may > 0));
+            let all: usize = std::thread::scope(|scope| {
+                let each: Vec<_> = (0..flows)
+                    .map(|_| scope.spawn(|| sent().sum::<usize>()))
+                    .collect();
+                each.into_iter()
+                    .map(|one| one.join().unwrap())
+                    .sum::<usize>()
+            });
+            assert_eq!(all as u64, most, "{block} {flows}");
+            assert!(enough.reached().is_some() && enough.taken() == most);
+            assert!(!enough.takes(1, 0));
+        }
+        let enough = Enough::of(Bytes(1000));
+        assert!(enough.takes(400, 600) && !enough.takes(400, 201) && enough.takes(400, 200));
+        assert_eq!((enough.taken(), enough.may_send(500)), (800, 200));
     }
 }

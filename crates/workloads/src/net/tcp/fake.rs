@@ -1,11 +1,14 @@
 //! Servers on loopback that follow a script, to the letter or against it.
 
 use super::TCP;
+use crate::net::iperf3::serve::tests::client::token;
 use crate::net::iperf3::{Cookie, Parameters, Results, State, StreamResults, stream_id};
+use crate::net::own::Token;
 use crate::net::peer::Peer;
 use crate::os::testing::{params, place};
 use engine::consent::{Consent, Permits, Touch, decide};
 use engine::recorder::Recorder;
+use engine::secret::Secret;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::units::Nanos;
@@ -181,26 +184,43 @@ pub(in crate::net) fn beside<T>(
     })
 }
 
-/// Leave to speak to this peer.
-pub(in crate::net) fn permits(peer: &Peer) -> Permits {
-    let stand_in = peer.stand_in(false);
+/// Leave to speak to this peer, whose token is known where there is one.
+pub(in crate::net) fn permits(peer: &Peer, token: Option<&Token>) -> Permits {
+    let stand_in = peer.stand_in(token.is_some());
+    let secret = token.map(|token| Secret::new(token.reveal()));
+    let consent = Consent {
+        secrets: secret
+            .map(|secret| (stand_in.path.clone(), secret))
+            .into_iter()
+            .collect(),
+        ..Consent::default()
+    };
     let touch = Touch {
         path: stand_in.path,
         kind: stand_in.kind,
         writes: false,
         creates: false,
     };
-    let granted = decide(&Tree::real(), vec![touch], &Consent::default(), &|_| None);
+    let granted = decide(&Tree::real(), vec![touch], &consent, &|_| None);
     granted.unwrap().permits.clone()
 }
 
 /// Where a round of so many flows is done; its parts are short, and a server is told whole seconds.
 pub(in crate::net) fn place_of(peer: &Peer, flows: u32) -> (TempDir, Place) {
+    place_as(peer, flows, None)
+}
+
+/// The same with a server of ours, whose token is that of the tests.
+pub(in crate::net) fn place_with_token(peer: &Peer, flows: u32) -> (TempDir, Place) {
+    place_as(peer, flows, Some(&token()))
+}
+
+fn place_as(peer: &Peer, flows: u32, token: Option<&Token>) -> (TempDir, Place) {
     let (root, place) = place();
     let place = Place {
         copies: flows,
-        stand_in: Some(peer.stand_in(false)),
-        permits: permits(peer),
+        stand_in: Some(peer.stand_in(token.is_some())),
+        permits: permits(peer, token),
         warmup: Nanos::ZERO,
         measure: Nanos::from_millis(MEASURE_MS),
         ..place
@@ -227,8 +247,16 @@ pub(in crate::net) fn round_of(
     peer: &Peer,
     flows: u32,
 ) -> Result<Finish, WorkError> {
-    let (_root, place) = place_of(peer, flows);
-    let mut body = workload.prepare(params, &place)?;
+    round_in(workload, params, &place_of(peer, flows).1)
+}
+
+/// A round of a workload there.
+pub(in crate::net) fn round_in(
+    workload: &dyn Workload,
+    params: &Params,
+    place: &Place,
+) -> Result<Finish, WorkError> {
+    let mut body = workload.prepare(params, place)?;
     work(body.as_mut())?;
     body.finish()
 }

@@ -5,7 +5,6 @@ use super::spec::{RATE, RETRANSMITS, RTT_MEAN, RTT_MIN, RWND_LIMITED, SNDBUF_LIM
 use crate::net::figures::{
     self, Moment, cpu, nothing_came, per_gb, queued, seconds_of, streams_of, tell, wrong,
 };
-use crate::net::iperf3::words::Bits;
 use crate::net::iperf3::{Results, StreamResults, stream_id};
 use crate::net::peer::Peer;
 use engine::workload::{Finish, WorkError};
@@ -224,17 +223,7 @@ pub(super) fn all(
         tell(SNDBUF_LIMITED, sndbuf.ok_or(older));
     }
     finish.notes.extend(congestion(ours, theirs));
-    finish.notes.extend(held(theirs));
     Ok(finish)
-}
-
-/// What was the limit, where the server says so.
-fn held(theirs: &Results) -> Option<String> {
-    let held = Bits(theirs.held_to.and_then(|bits| u64::try_from(bits).ok())?);
-    Some(format!(
-        "`kurabe net serve` holds tests without its token to {held} (`--max-rate`): that decided the rate, and not the \
-         network"
-    ))
 }
 
 /// Bytes per second that the server received.

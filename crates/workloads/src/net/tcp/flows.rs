@@ -230,28 +230,29 @@ fn send(flow: &Flow, block: &[u8], how: &How, member: &Member) -> io::Result<()>
     if pace.is_some() {
         sys::clock::sleep_exactly();
     }
-    // Of all; of this block, whose rest follows where it was taken in part; and blocks since the last rest.
-    let (mut sent, mut at, mut blocks) = (0, 0, 0);
+    // Of all; of this block, whose rest follows where it was taken in part, and of which a bound cuts the last; and
+    // blocks since the last rest.
+    let (mut sent, mut at, mut end, mut blocks) = (0, 0, 0, 0);
     while !member.stopped() {
-        if at == 0
-            && how
-                .enough
-                .as_ref()
-                .is_some_and(|enough| !enough.may_send(block.len()))
-        {
-            return Ok(());
+        if at == end {
+            let may = how.enough.as_ref();
+            let may = may.map(|enough| enough.may_send(block.len()));
+            (at, end) = (0, may.unwrap_or(block.len()));
+            if end == 0 {
+                return Ok(());
+            }
         }
-        match writes.write(&block[at..]) {
+        match writes.write(&block[at..end]) {
             Ok(bytes) => {
                 sent += bytes as u64;
                 // Nobody else writes it.
                 flow.bytes.store(sent, Ordering::Relaxed);
-                at = (at + bytes) % block.len();
+                at += bytes;
             }
             Err(error) if is_nothing_yet(&error) => continue,
             Err(error) => return Err(error),
         }
-        if let Some((pace, burst)) = pace.as_ref().filter(|_| at == 0) {
+        if let Some((pace, burst)) = pace.as_ref().filter(|_| at == end) {
             blocks += 1;
             let after = pace.after(block.len(), monotonic());
             if blocks >= *burst {

@@ -60,8 +60,11 @@ impl Round {
     pub(super) fn begin(other: Other, params: &Params, place: &Place) -> Result<Self, WorkError> {
         let began = Moment::now();
         let (up, size) = (is_up(params), params.size("size").0);
+        // A server that sends more than it may is stopped by nothing that is said here: what is on its way comes.
+        let most = place.bytes_left.filter(|_| !up).map_or(0, |left| left.0);
         let asked = Parameters {
             tcp: true,
+            num: i64::try_from(most).unwrap_or(i64::MAX),
             ..asked(place, size, up)
         };
         let talk = Talk::begin(other, Way { up, by: "TCP" }, &asked)?;

@@ -3,7 +3,7 @@
 
 use crate::net::iperf3::datagram::{Datagram, Width};
 use crate::net::iperf3::serve::tests::client::token;
-use crate::net::iperf3::serve::{Door, Limits, Offer};
+use crate::net::iperf3::serve::{Listener, Offer};
 use crate::net::own::Machine;
 use crate::net::peer::Peer;
 use std::io::{self, ErrorKind, Read, Write};
@@ -48,14 +48,13 @@ struct Relay<'a> {
 
 /// Does something with a server behind a relay; what of it passed in the direction of the rule.
 pub(super) fn through<T>(
-    bits_per_s: u64,
     (up, rule): (bool, &Rule),
     client: impl FnOnce(&Peer) -> T,
 ) -> (T, Vec<Passed>) {
     // The server takes its port of UDP for each flow anew.
-    let (door, _) = free_by_udp(Door::open, |door| door.address().unwrap());
+    let (serves, _) = free_by_udp(Listener::bind, |serves| serves.address().unwrap());
     let relay = Relay {
-        server: door.address().unwrap(),
+        server: serves.address().unwrap(),
         up,
         rule,
         passed: Mutex::default(),
@@ -66,15 +65,11 @@ pub(super) fn through<T>(
     let offer = Offer {
         token: token(),
         machine: Machine::default(),
-        open: Some(Limits {
-            bits_per_s,
-            time: Duration::from_secs(60),
-        }),
     };
     let done = std::thread::scope(|scope| {
         let (relay, offer) = (&relay, &offer);
         let stop = || relay.stops.load(Ordering::Relaxed);
-        scope.spawn(move || door.serve(offer, LONG, &stop, &|_| Ok(())).unwrap());
+        scope.spawn(move || serves.serve(offer, LONG, &stop, &|_| Ok(())).unwrap());
         scope.spawn(move || relay.connections(&listener, scope));
         scope.spawn(move || relay.datagrams(entry, scope));
         // A test that fails ends the others too.

@@ -5,9 +5,10 @@ use super::spec::{DOUBLED, JITTER, LOST, PACKETS, RATE, REORDERED, SENT};
 use super::{UDP, UDP_MAX};
 use crate::net::figures::{CPU, PEER_CPU};
 use crate::net::iperf3::datagram::{Datagram, REPLY, Width};
+use crate::net::iperf3::error_numbers::TOTAL_RATE;
 use crate::net::iperf3::{Results, ServerError, State};
 use crate::net::peer::Peer;
-use crate::net::tcp::fake::{Talk, beside, place_of, round_of};
+use crate::net::tcp::fake::{Talk, beside, place_of, place_with_token, round_in, round_of};
 use crate::os::testing::params;
 use engine::recorder::Recorder;
 use engine::workload::{Finish, WorkError, Workload};
@@ -22,9 +23,6 @@ use sys::clock::monotonic;
 
 const DIRECTIONS: [&str; 2] = ["up", "down"];
 
-/// No limit that is met here.
-const ALL: u64 = 1_000_000_000_000;
-
 fn set(direction: &str, rate: &str) -> Params {
     params(
         &UDP,
@@ -36,10 +34,20 @@ fn round(peer: &Peer, direction: &str, flows: u32) -> Result<Finish, WorkError> 
     round_of(&UDP, &set(direction, "4M"), peer, flows)
 }
 
+/// The same with a server of ours.
+fn round_with_token(
+    peer: &Peer,
+    (direction, rate): (&str, &str),
+    flows: u32,
+) -> Result<Finish, WorkError> {
+    let (_root, place) = place_with_token(peer, flows);
+    round_in(&UDP, &set(direction, rate), &place)
+}
+
 /// A round through a relay with this rule.
 fn relayed(direction: &str, rate: &str, rule: &Rule) -> (Finish, Vec<Passed>) {
-    let (finish, passed) = through(ALL, (direction == "up", rule), |peer| {
-        round_of(&UDP, &set(direction, rate), peer, 1)
+    let (finish, passed) = through((direction == "up", rule), |peer| {
+        round_with_token(peer, (direction, rate), 1)
     });
     (finish.unwrap(), passed)
 }
@@ -159,7 +167,9 @@ fn every_figure_is_there_and_fits_what_was_asked_for() {
     for direction in DIRECTIONS {
         for flows in [1, 4] {
             let pass = |_: u64, _: u64| Fate::Pass;
-            let (finish, _) = through(ALL, (true, &pass), |peer| round(peer, direction, flows));
+            let (finish, _) = through((true, &pass), |peer| {
+                round_with_token(peer, (direction, "4M"), flows)
+            });
             let finish = finish.unwrap();
             let metrics = UDP.metrics(&set(direction, "4M")).into_iter();
             for metric in metrics.filter(|metric| !metric.role.is_picture()) {
@@ -199,8 +209,8 @@ fn the_highest_rate_that_a_policer_lets_through_is_found() {
             bucket.0 -= 1400.0;
             Fate::Pass
         };
-        let (finish, _) = through(ALL, (true, &fates), |peer| {
-            let (_root, place) = place_of(peer, 1);
+        let (finish, _) = through((true, &fates), |peer| {
+            let (_root, place) = place_with_token(peer, 1);
             let mut body = UDP_MAX.prepare(&params(&UDP_MAX, &[]), &place)?;
             assert!(body.batch(u64::MAX, &mut Recorder::off())? < 20);
             body.finish()
@@ -213,27 +223,21 @@ fn the_highest_rate_that_a_policer_lets_through_is_found() {
 }
 
 #[test]
-fn a_search_ends_at_what_the_server_allows() {
-    let pass = |_: u64, _: u64| Fate::Pass;
-    let found = (0..4).any(|_| {
-        let (finish, _) = through(10_000_000, (true, &pass), |peer| {
-            let (_root, place) = place_of(peer, 2);
-            let mut body = UDP_MAX.prepare(&params(&UDP_MAX, &[]), &place)?;
-            body.batch(u64::MAX, &mut Recorder::off())?;
-            body.finish()
-        });
-        let finish = finish.unwrap();
-        let is_told = finish
-            .notes
-            .iter()
-            .any(|note| note.contains("the server allows none"));
-        let held = finish.reported.get(RATE).copied().unwrap_or(0.0) * 8.0;
-        assert!(held < 10_300_000.0, "{finish:?}");
-        // A machine without time loses some at a lower rate.
-        is_told && held > 9_000_000.0
-    });
-    assert!(found);
-    let (finish, _) = through(50_000, (true, &pass), |peer| {
+fn a_search_tells_that_the_server_allows_no_rate() {
+    let refuses = |listener: &TcpListener| loop {
+        let mut talk = Talk::accept(listener).agreed();
+        talk.states(&[State::ServerError]);
+        let why = ServerError {
+            number: TOTAL_RATE,
+            errno: 0,
+        };
+        why.write(&mut talk.control).unwrap();
+        // The lowest rate that is tried.
+        if talk.asked.bandwidth <= 100_000 {
+            break;
+        }
+    };
+    let finish = beside(refuses, |peer| {
         let (_root, place) = place_of(peer, 1);
         let mut body = UDP_MAX.prepare(&params(&UDP_MAX, &[]), &place)?;
         body.batch(u64::MAX, &mut Recorder::off())?;

@@ -240,7 +240,6 @@ impl<'a> Course<'a> {
                 .and_then(|direction| direction.flows.congestion()),
             remote_congestion: None,
             remote_report: None,
-            held_to: None,
         }
     }
 
@@ -362,7 +361,6 @@ fn take_in(ended: &mut Ended, theirs: Results, before: impl Fn(usize) -> u64) {
         system_percent: theirs.cpu_util_system,
     };
     ended.remote_congestion = theirs.congestion_used;
-    ended.held_to = theirs.held_to.and_then(|bits| u64::try_from(bits).ok());
     let json = theirs.server_output_json.map(RemoteReport::Json);
     ended.remote_report = theirs.server_output_text.map(RemoteReport::Text).or(json);
 }

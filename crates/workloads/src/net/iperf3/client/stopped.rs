@@ -86,12 +86,11 @@ fn hint(why: &Trouble, order: &Order) -> Option<String> {
     let port = order.peer.port();
     match why {
         _ if why.is_refused() => Some(format!(
-            "nobody listens at TCP port {port} there; there `iperf3 -s -p {port}` or `kurabe net serve --iperf3-open \
-             --bind 0.0.0.0 --port {port}` starts a server"
+            "no server listens at TCP port {port} there: `iperf3 -s -p {port}` starts one"
         )),
         Trouble::Busy(_) => Some(
-            "it has one client at a time; if it is `kurabe net serve`, it wants `--iperf3-open` for clients without a \
-             token, as this one"
+            "it has one client at a time; if it is `kurabe net serve`, it serves `kurabe run net` alone, with its \
+             token: `iperf3 -s` is the server for this client"
                 .to_owned(),
         ),
         _ => None,

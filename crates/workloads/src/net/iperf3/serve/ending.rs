@@ -50,7 +50,7 @@ pub(super) enum Ending {
     },
 }
 
-/// A line of the journal is one line; hints are for whoever runs a client.
+/// A line of the log is one line; hints are for the user of a client.
 fn first_line(error: &WireError) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()

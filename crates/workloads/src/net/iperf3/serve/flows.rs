@@ -6,28 +6,26 @@
 
 use super::super::datagram::Width;
 use super::super::datagrams::{Sending, receive};
-use super::super::pace::{Pace, rest};
+use super::super::pace::Pace;
 use super::super::tally::Tally;
 use super::line::LOOK;
 use super::order::{Direction, Order};
 use crate::net::block::Block;
 use crate::net::exchange::is_nothing_yet;
+use crate::net::tcp::enough::Enough;
 use crate::net::wake::Wake;
+use model::units::{Bytes, Nanos};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use sys::clock::monotonic;
+use sys::clock::{monotonic, sleep};
 use sys::datagrams::{self, Batch};
 use sys::loops::team::{Member, Team};
 
 /// What one read of TCP takes at most: there are few reads, and a thread for each stream has it.
 const READ_BYTES: usize = 128 << 10;
-
-/// A read takes no more than passes in so many parts of a second at the rate that is allowed, so that a slow flow is
-/// slow and not one of bursts.
-const READS_PER_S: u64 = 20;
 
 /// What carries a stream.
 #[derive(Debug)]
@@ -65,38 +63,28 @@ pub(super) struct Flows {
 const SECOND_PART: u32 = 2;
 
 impl Flows {
-    /// Starts a thread for each of `carriers`, which are in the order of the directions. They wait.
+    /// Starts a thread for each of `carriers`. They wait.
     pub(super) fn start(
         order: &Order,
         carriers: Vec<Carrier>,
         payload: &Arc<[u8]>,
-        limit: u64,
     ) -> io::Result<Self> {
         let send_until = Arc::new(AtomicU64::new(u64::MAX));
         let failed = Arc::new(AtomicI32::new(0));
-        // Who has no rate of its own shares what is allowed with the others of its direction.
-        let shared = [Direction::Up, Direction::Down].map(|_| Arc::new(Pace::new(limit)));
-        let mut paces = shared.to_vec();
+        // One for all streams.
+        let most = order.bytes_max.map(|most| Enough::of(Bytes(most)));
+        let mut paces = Vec::new();
         let mut works = Vec::with_capacity(carriers.len());
-        for (carrier, direction) in carriers.into_iter().zip(&order.directions) {
-            let pace = match (direction, order.bits_per_s) {
-                (Direction::Down, Some(rate)) => {
-                    let own = Arc::new(Pace::new(rate));
-                    paces.push(Arc::clone(&own));
-                    own
-                }
-                (Direction::Down, None) => Arc::clone(&shared[1]),
-                (Direction::Up, _) => Arc::clone(&shared[0]),
-            };
+        for carrier in carriers {
+            let pace = Arc::new(Pace::new(order.bits_per_s.unwrap_or(u64::MAX)));
+            paces.push(Arc::clone(&pace));
             let flow = Flow {
-                direction: *direction,
+                direction: order.direction,
                 pace,
                 payload: Arc::clone(payload),
                 length: order.length,
-                burst: order.burst,
-                by_time: order.by_time,
-                of: order.count(Direction::Up),
-                limit,
+                most: most.clone(),
+                of: order.streams,
                 counted_from: if order.omit.is_zero() { 1 } else { SECOND_PART },
                 send_until: Arc::clone(&send_until),
                 failed: Arc::clone(&failed),
@@ -148,12 +136,10 @@ struct Flow {
     pace: Arc<Pace>,
     payload: Arc<[u8]>,
     length: usize,
-    burst: usize,
-    /// Whether a time ends it, and no number of bytes.
-    by_time: bool,
-    /// So many are read.
+    /// What all streams together may send.
+    most: Option<Arc<Enough>>,
+    /// So many streams there are.
     of: usize,
-    limit: u64,
     counted_from: u32,
     send_until: Arc<AtomicU64>,
     failed: Arc<AtomicI32>,
@@ -165,13 +151,12 @@ impl Flow {
         let mut flowed = Flowed::default();
         let done = match (&carrier, self.direction) {
             (Carrier::Tcp(stream), Direction::Up) => {
-                let mut buffer = vec![0; self.read_bytes()];
+                let mut buffer = vec![0; READ_BYTES];
                 member.wait();
                 self.receive(stream, &mut buffer, member, &mut flowed)
             }
             (Carrier::Tcp(stream), Direction::Down) => {
                 member.wait();
-                sys::clock::sleep_exactly();
                 self.send(stream, member, &mut flowed)
             }
             (Carrier::Udp(socket, width), Direction::Up) => {
@@ -195,7 +180,7 @@ impl Flow {
                     socket,
                     width: *width,
                     pace: &self.pace,
-                    burst: self.burst,
+                    burst: 1,
                 };
                 let is_over = || self.is_over();
                 let sent = sending.send(&mut batch, member, &is_over, &mut flowed.tally, None);
@@ -210,12 +195,6 @@ impl Flow {
         flowed
     }
 
-    /// What a read takes at most.
-    fn read_bytes(&self) -> usize {
-        let some = usize::try_from(self.limit / 8 / READS_PER_S).unwrap_or(READ_BYTES);
-        some.clamp(4096, READ_BYTES)
-    }
-
     #[inline]
     fn counts(&self, member: &Member) -> bool {
         member.part() >= self.counted_from
@@ -228,9 +207,7 @@ impl Flow {
         member: &Member,
         flowed: &mut Flowed,
     ) -> io::Result<()> {
-        let mut wake = self
-            .by_time
-            .then(|| Wake::new(stream, buffer.len(), self.of, monotonic()));
+        let mut wake = Wake::new(stream, buffer.len(), self.of, monotonic());
         while !member.stopped() {
             let got = match stream.read(buffer) {
                 Ok(0) => break,
@@ -244,11 +221,7 @@ impl Flow {
             if self.counts(member) {
                 flowed.tally.bytes += got as u64;
             }
-            let now = monotonic();
-            if let Some(wake) = &mut wake {
-                wake.read(got, now);
-            }
-            rest(self.pace.after(got, now), member);
+            wake.read(got, monotonic());
         }
         Ok(())
     }
@@ -258,33 +231,37 @@ impl Flow {
         // Of the beginning that is not counted.
         let mut before = None;
         let mut done = Ok(());
-        // Within a block: what was taken of it only in part goes on where it was left.
-        let mut at = 0;
-        'test: while !member.stopped() && !self.is_over() {
-            let mut sent = 0;
-            for _ in 0..self.burst {
-                let bytes = match stream.write(&block[at..]) {
-                    Ok(bytes) => bytes,
-                    Err(error) if is_nothing_yet(&error) => break,
-                    Err(error) => {
-                        done = Err(error);
-                        break 'test;
-                    }
-                };
-                // Whoever reads slowly makes each of them last.
-                if member.stopped() {
-                    break 'test;
-                }
-                at = (at + bytes) % block.len();
-                sent += bytes;
-                if self.counts(member) {
-                    if before.is_none() {
-                        before = retransmitted(stream);
-                    }
-                    flowed.tally.bytes += bytes as u64;
-                }
+        // Within a block, whose last is cut to what may be sent: what was taken of it only in part goes on there.
+        let (mut at, mut end) = (0, 0);
+        while !member.stopped() && !self.is_over() {
+            if at == end {
+                let may = self.most.as_ref().map(|most| most.may_send(block.len()));
+                (at, end) = (0, may.unwrap_or(block.len()));
             }
-            rest(self.pace.after(sent, monotonic()), member);
+            if end == 0 {
+                // The client says when the test is over.
+                sleep(Nanos::from(LOOK).0);
+                continue;
+            }
+            let bytes = match stream.write(&block[at..end]) {
+                Ok(bytes) => bytes,
+                Err(error) if is_nothing_yet(&error) => continue,
+                Err(error) => {
+                    done = Err(error);
+                    break;
+                }
+            };
+            at += bytes;
+            // A peer that reads slowly makes each of them last.
+            if member.stopped() {
+                break;
+            }
+            if self.counts(member) {
+                if before.is_none() {
+                    before = retransmitted(stream);
+                }
+                flowed.tally.bytes += bytes as u64;
+            }
         }
         let before = match self.counted_from {
             SECOND_PART => before,

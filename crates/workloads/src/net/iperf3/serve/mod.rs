@@ -1,35 +1,33 @@
-//! A server for those who have its token ([`crate::net::own`]) and, where its owner says so, for clients of iperf3, 3.1
-//! to 3.21, whoever comes: one test at a time.
+//! A server for those who have its token ([`crate::net::own`]): one test at a time.
 //!
-//! It trusts nobody. Who has not shown the token costs no thread. Every size, count and time that a peer decides has a
-//! bound here; connections that say nothing cost one of [`door`]'s few places and are thrown out for the next one;
-//! rates and durations above what the owner allows strangers are refused; datagrams go to nobody but the address that
-//! holds the control connection, and only after it has said the first word by UDP too, so that nobody can point this
-//! server at a third machine.
+//! Every client may be broken, and everybody may reach the port. A client that has not shown the token costs no thread.
+//! Every size, count and time that a peer decides has a bound here; connections that say nothing cost one of
+//! [`listener`]'s few places and are closed for the next one; a test that would outlast the server is refused;
+//! datagrams go to no address but the one that holds the control connection, and only after it has said the first word
+//! by UDP too, so that this server cannot be pointed at a third machine.
 //!
-//! Two threads besides those of streams ([`flows`]): the door, which accepts, reads cookies and says that somebody else
-//! is served, and the [`test`] that is on.
+//! Two threads besides those of streams ([`flows`]): the listener, which accepts, checks proofs and says that another
+//! client is served, and the [`session`] that is on.
 
-mod desk;
-mod door;
+mod active;
 mod ending;
 mod flows;
-mod journal;
 mod line;
+mod listener;
+mod log;
 mod order;
-mod own;
 mod report;
+mod session;
 mod streams;
 mod test;
 #[cfg(test)]
 pub(in crate::net) mod tests;
 
-pub use door::Door;
-pub use journal::Write;
-pub use order::Limits;
+pub use listener::Listener;
+pub use log::Write;
 
 use crate::net::own::{Machine, Token};
-use journal::Journal;
+use log::Log;
 use model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -46,8 +44,6 @@ pub struct Offer {
     pub token: Token,
     /// This machine, for them.
     pub machine: Machine,
-    /// Every client of iperf3 is served as well, within these limits.
-    pub open: Option<Limits>,
 }
 
 /// A server at work.
@@ -58,7 +54,7 @@ pub(crate) struct Serving<'a> {
     /// Nobody is served from this instant on, of the monotonic clock.
     until: u64,
     stop: &'a (dyn Fn() -> bool + Sync),
-    journal: Journal<'a>,
+    log: Log<'a>,
     /// Nobody is let in any more, because something broke.
     failed: AtomicBool,
 }

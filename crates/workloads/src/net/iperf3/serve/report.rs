@@ -1,4 +1,4 @@
-//! What came of a test: as iperf3's results, as a text for its client, and as a line.
+//! What came of a test: as iperf3's results, and as a line.
 
 use super::super::stream_id;
 use super::super::words::{Bits, Bytes};
@@ -13,17 +13,10 @@ use sys::process::Usage;
 /// Not a sender, or not known.
 const NONE: i64 = -1;
 
-/// From this part of what is allowed on, a rate that nobody asked for was held to it: pacing is exact to a percent, and
-/// the first and the last moment of a test have less.
-const HELD_FROM: f64 = 0.95;
-const HELD_FOR_S: f64 = 0.5;
-
 /// What was counted here.
 pub(super) struct Tested {
     pub(super) order: Order,
-    /// Bits per second that were allowed in each direction.
-    pub(super) limit: u64,
-    /// In the order of the directions.
+    /// In the order in which the streams were connected.
     pub(super) flowed: Vec<Flowed>,
     /// How long was counted.
     pub(super) nanos: u64,
@@ -34,56 +27,41 @@ pub(super) struct Tested {
 }
 
 impl Tested {
-    fn streams(&self) -> impl Iterator<Item = (i64, Direction, &Flowed)> {
-        let directions = self.order.directions.iter().zip(&self.flowed);
-        (0..)
-            .zip(directions)
-            .map(|(place, (direction, flowed))| (stream_id(place), *direction, flowed))
+    fn streams(&self) -> impl Iterator<Item = (i64, &Flowed)> {
+        let places = (0..).zip(&self.flowed);
+        places.map(|(place, flowed)| (stream_id(place), flowed))
     }
 
     fn seconds(&self) -> f64 {
         approx(self.nanos) / 1e9
     }
 
-    fn bytes(&self, wanted: Direction) -> u64 {
-        let streams = self.streams();
-        let of = streams.filter(|(_, direction, _)| *direction == wanted);
-        of.map(|(_, _, flowed)| flowed.tally.bytes).sum()
-    }
-
-    /// That the rate is what is allowed, where the client asked for none and it is.
-    fn held(&self) -> Option<Bits> {
-        let least = HELD_FROM * approx(self.limit);
-        let is_held = |way| approx(rate(self.bytes(way), self.seconds())) >= least;
-        let any = [Direction::Up, Direction::Down].into_iter().any(is_held);
-        // What is over at once was not held up.
-        let is_free = self.order.bits_per_s.is_none() && self.seconds() >= HELD_FOR_S;
-        (is_free && any).then_some(Bits(self.limit))
+    fn bytes(&self) -> u64 {
+        self.flowed.iter().map(|flowed| flowed.tally.bytes).sum()
     }
 
     /// As the client reads it.
     pub(super) fn results(&self) -> Results {
         let percent = |nanos: u64| Some(100.0 * approx(nanos) / approx(self.all_nanos.max(1)));
-        let sends_tcp = self.order.udp.is_none() && self.order.count(Direction::Down) > 0;
+        let sends = self.order.direction == Direction::Down;
         Results {
             cpu_util_total: percent(self.used.user + self.used.system),
             cpu_util_user: percent(self.used.user),
             cpu_util_system: percent(self.used.system),
-            sender_has_retransmits: match (sends_tcp, self.order.count(Direction::Down)) {
-                (true, _) => 1,
-                (false, 0) => NONE,
-                (false, _) => 0,
+            sender_has_retransmits: match (sends, self.order.udp) {
+                (true, None) => 1,
+                (true, Some(_)) => 0,
+                (false, _) => NONE,
             },
             congestion_used: congestion(&self.flowed),
             streams: self.streams().map(|stream| self.result(stream)).collect(),
-            held_to: self.held().and_then(|Bits(held)| i64::try_from(held).ok()),
             ..Results::default()
         }
     }
 
-    fn result(&self, (id, direction, flowed): (i64, Direction, &Flowed)) -> StreamResults {
+    fn result(&self, (id, flowed): (i64, &Flowed)) -> StreamResults {
         let tally = &flowed.tally;
-        let receives = direction == Direction::Up;
+        let receives = self.order.direction == Direction::Up;
         StreamResults {
             id,
             bytes: whole(tally.bytes),
@@ -96,40 +74,6 @@ impl Tested {
             start_time: Some(0.0),
             end_time: Some(self.seconds()),
         }
-    }
-
-    /// What a client that asked for the server's own words gets.
-    pub(super) fn text(&self) -> String {
-        let mut text = format!("kurabe {}: {}\n", env!("CARGO_PKG_VERSION"), self.order);
-        for (id, direction, flowed) in self.streams() {
-            let verb = match direction {
-                Direction::Up => "received",
-                Direction::Down => "sent",
-            };
-            let bytes = flowed.tally.bytes;
-            let rate = Bits(rate(bytes, self.seconds()));
-            let _ = write!(text, "[{id:3}] {verb} {}, {rate}", Bytes(bytes));
-            if self.order.udp.is_some() && direction == Direction::Up {
-                let (lost, packets) = counted(flowed);
-                let jitter = flowed.tally.jitter_us / 1e3;
-                let late = flowed.tally.out_of_order;
-                let _ = write!(
-                    text,
-                    ", jitter {jitter:.3} ms, lost {lost} of {packets}, out of order {late}"
-                );
-            }
-            if let Some(again) = flowed.retransmits {
-                let _ = write!(text, ", {again} segments again");
-            }
-            text.push('\n');
-        }
-        if let Some(held) = self.held() {
-            let _ = writeln!(
-                text,
-                "the rate was held to {held} by `--max-rate` of this server"
-            );
-        }
-        text
     }
 }
 
@@ -163,38 +107,30 @@ fn rate(bytes: u64, seconds: f64) -> u64 {
 pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
     let seconds = tested.seconds();
     let mut text = format!("{seconds:.2} s");
-    let of = |wanted: Direction| {
-        tested
-            .streams()
-            .filter(move |(_, direction, _)| *direction == wanted)
-    };
-    if tested.order.count(Direction::Up) > 0 {
-        let bytes = tested.bytes(Direction::Up);
-        let _ = write!(text, ", received {}", amount(bytes, seconds));
-        if tested.order.udp.is_some() {
-            let all = of(Direction::Up).map(|(_, _, flowed)| counted(flowed));
-            let (lost, packets) = all.fold((0_u64, 0_u64), |sum, one| {
-                (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
-            });
-            let _ = write!(text, ", lost {lost} of {packets} datagrams");
+    let bytes = amount(tested.bytes(), seconds);
+    match tested.order.direction {
+        Direction::Up => {
+            let _ = write!(text, ", received {bytes}");
+            if tested.order.udp.is_some() {
+                let all = tested.flowed.iter().map(counted);
+                let (lost, packets) = all.fold((0_u64, 0_u64), |sum, one| {
+                    (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+                });
+                let _ = write!(text, ", lost {lost} of {packets} datagrams");
+            }
+        }
+        Direction::Down => {
+            let _ = write!(text, ", sent {bytes}");
+            if let Some(theirs) = theirs {
+                let streams = tested.streams();
+                let received = streams.filter_map(|(id, _)| theirs.stream(id));
+                let received = received.map(|stream| u64::try_from(stream.bytes).unwrap_or(0));
+                let received = Bytes(received.fold(0, u64::saturating_add));
+                let _ = write!(text, " (the client says that {received} came)");
+            }
         }
     }
-    if tested.order.count(Direction::Down) > 0 {
-        let bytes = tested.bytes(Direction::Down);
-        let _ = write!(text, ", sent {}", amount(bytes, seconds));
-        if let Some(theirs) = theirs {
-            let received = of(Direction::Down)
-                .filter_map(|(id, _, _)| theirs.stream(id))
-                .map(|stream| u64::try_from(stream.bytes).unwrap_or(0))
-                .fold(0, u64::saturating_add);
-            let received = Bytes(received);
-            let _ = write!(text, " (the client says that {received} came)");
-        }
-    }
-    if let Some(held) = tested.held() {
-        let _ = write!(text, "; held to {held} by `--max-rate`");
-    }
-    for (id, _, flowed) in tested.streams() {
+    for (id, flowed) in tested.streams() {
         if let Some(error) = &flowed.error {
             let _ = write!(text, "; stream {id} failed: {error}");
             break;
@@ -205,60 +141,4 @@ pub(super) fn told(tested: &Tested, theirs: Option<&Results>) -> String {
 
 fn amount(bytes: u64, seconds: f64) -> String {
     format!("{} ({})", Bytes(bytes), Bits(rate(bytes, seconds)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::Parameters;
-    use super::super::order::{Limits, order};
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn a_rate_that_the_limit_decided_is_told_to_both() {
-        let held = |asked: &str, bytes: u64| {
-            let limits = Limits {
-                bits_per_s: 80_000_000,
-                time: Duration::from_secs(60),
-            };
-            let asked = Parameters::of(asked.as_bytes()).unwrap();
-            let order = order(&asked, limits, limits.time).unwrap();
-            let streams = order.directions.iter();
-            let flowed = streams.map(|_| {
-                let mut one = Flowed::default();
-                one.tally.bytes = bytes;
-                one
-            });
-            let tested = Tested {
-                flowed: flowed.collect(),
-                order,
-                limit: limits.bits_per_s,
-                nanos: 2_000_000_000,
-                all_nanos: 2_000_000_000,
-                used: Usage::default(),
-            };
-            let [text, line] = [tested.text(), told(&tested, None)];
-            let says = |text: &str| text.contains("held to 80.00 Mbit/s by `--max-rate`");
-            assert_eq!(says(&text), says(&line), "{text} {line}");
-            says(&text)
-        };
-        // 10 MB are what may pass in a second, all streams of a direction together.
-        assert!(held(r#"{"tcp":true,"time":2}"#, 19_900_000));
-        assert!(held(
-            r#"{"tcp":true,"time":2,"parallel":2,"reverse":true}"#,
-            9_900_000
-        ));
-        assert!(held(
-            r#"{"tcp":true,"time":2,"bidirectional":true}"#,
-            19_900_000
-        ));
-        assert!(!held(r#"{"tcp":true,"time":2}"#, 15_000_000));
-        assert!(!held(
-            r#"{"tcp":true,"time":2,"bidirectional":true}"#,
-            9_900_000
-        ));
-        // Whoever asked for it has what it asked for.
-        let asked = r#"{"tcp":true,"time":2,"bandwidth":80000000}"#;
-        assert!(!held(asked, 19_900_000));
-    }
 }

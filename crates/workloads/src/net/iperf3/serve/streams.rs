@@ -4,7 +4,7 @@ use super::super::State;
 use super::super::datagram::{HELLO, REPLY};
 use super::super::datagrams::make_room;
 use super::super::parameters::Parameters;
-use super::desk::Arrival;
+use super::active::Arrival;
 use super::ending::Ending;
 use super::flows::Carrier;
 use super::line::{LOOK, Line};
@@ -23,19 +23,19 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// What came before a socket was connected, at most: it is thrown away.
 pub(super) const STRAY_MAX: usize = 1000;
 
-/// What failed where the door brings none.
+/// What failed where the listener brings none.
 pub(super) const ACCEPT: &str = "accept a stream";
 
-/// Waits for as many connections as there are streams; the door brings them.
+/// Waits for as many connections as there are streams; the listener brings them.
 pub(super) fn tcp(
     line: &mut Line<'_>,
     order: &Order,
-    door: &Receiver<Arrival>,
+    arrivals: &Receiver<Arrival>,
 ) -> Result<Vec<Carrier>, Ending> {
     let mut found = Vec::new();
     let until = Until::after(CONNECT);
-    while found.len() < order.directions.len() {
-        match door.recv_timeout(LOOK) {
+    while found.len() < order.streams {
+        match arrivals.recv_timeout(LOOK) {
             Ok(stream) => {
                 let stream = stream.map_err(|error| Ending::system(ACCEPT, error))?;
                 found.push(Carrier::Tcp(stream));
@@ -64,13 +64,13 @@ fn still_there(line: &mut Line<'_>, until: Until) -> Result<(), Ending> {
 }
 
 /// The socket to which the next stream says its first word.
-pub(super) struct UdpDoor {
+pub(super) struct UdpListener {
     at: SocketAddr,
     peer: IpAddr,
     socket: UdpSocket,
 }
 
-impl UdpDoor {
+impl UdpListener {
     /// At the address to which the client's control connection came, for nobody but its other end.
     pub(super) fn open(control: &TcpStream) -> io::Result<Self> {
         let at = plain(control.local_addr()?);
@@ -101,7 +101,7 @@ impl UdpDoor {
                     socket
                         .connect(from)
                         .map_err(|error| Ending::system("connect a socket", error))?;
-                    if found.len() + 1 == order.directions.len() {
+                    if found.len() + 1 == order.streams {
                         found.push(made(answered(socket))?);
                         return Ok(found);
                     }
@@ -159,69 +159,31 @@ pub(super) fn plain(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Sets what the client asked for, for blocks of `length` bytes: what could not be, in words.
+/// Sets what the client asked for, for datagrams of `length` bytes: what could not be, in words. Nothing is set on TCP.
 pub(super) fn tune(carrier: &Carrier, asked: &Parameters, length: usize) -> Vec<String> {
     let mut notes = Vec::new();
+    let Carrier::Udp(socket, _) = carrier else {
+        return notes;
+    };
     let mut tried = |what: &str, done: io::Result<()>| {
         if let Err(error) = done {
             notes.push(format!("{what}: {error}"));
         }
     };
-    for (is_asked, what) in [
-        (asked.server_affinity.is_some(), "choose a CPU"),
-        (asked.flowlabel > 0, "set a flow label"),
-        (asked.zerocopy > 0, "send without a copy"),
-        (asked.skip_rx_copy > 0, "receive without a copy"),
-    ] {
-        if is_asked {
-            tried(what, Err(ErrorKind::Unsupported.into()));
-        }
+    // A socket of IPv6 that speaks IPv4 sends as IPv4 does.
+    let is_ipv6 = socket.local_addr().is_ok_and(|at| plain(at).is_ipv6());
+    tried("set buffers", make_room(socket));
+    if asked.dont_fragment > 0 && !is_ipv6 {
+        let done = sys::tuning::refuse_fragments(socket.as_fd(), false);
+        tried("send whole", done);
     }
-    let (socket, at) = match carrier {
-        Carrier::Tcp(stream) => (stream.as_fd(), stream.local_addr()),
-        Carrier::Udp(socket, _) => (socket.as_fd(), socket.local_addr()),
-    };
-    // A socket of IPv6 that speaks IPv4 sends the byte of IPv4.
-    let is_ipv6 = at.is_ok_and(|at| plain(at).is_ipv6());
-    if let Ok(bytes @ 1..) = u32::try_from(asked.window) {
-        tried("set buffers", sys::tuning::set_buffers(socket, bytes));
+    if asked.gso > 0 {
+        let done = sys::datagrams::cut(socket.as_fd(), length, is_ipv6);
+        tried("cut up trains of datagrams", done);
     }
-    if let Ok(service @ 1..) = u8::try_from(asked.tos) {
-        let done = sys::tuning::set_service(socket, is_ipv6, service);
-        tried("set the type of service", done);
-    }
-    match carrier {
-        Carrier::Tcp(stream) => {
-            if asked.nodelay {
-                tried("send without delay", stream.set_nodelay(true));
-            }
-            if let Ok(bits @ 1..) = u64::try_from(asked.fqrate) {
-                tried("pace", sys::tuning::set_pacing(socket, bits.div_ceil(8)));
-            }
-            if let Some(name) = &asked.congestion {
-                let done = sys::tuning::set_congestion(socket, name);
-                tried("set the congestion control", done);
-            }
-        }
-        Carrier::Udp(socket, _) => {
-            if asked.window <= 0 {
-                tried("set buffers", make_room(socket));
-            }
-            if asked.dont_fragment > 0 && !is_ipv6 {
-                let done = sys::tuning::refuse_fragments(socket.as_fd(), false);
-                tried("send whole", done);
-            }
-            if asked.gso > 0 {
-                let done = sys::datagrams::cut(socket.as_fd(), length, is_ipv6);
-                tried("cut up trains of datagrams", done);
-            }
-            if asked.gro > 0 {
-                tried(
-                    "take trains of datagrams",
-                    sys::datagrams::join(socket.as_fd()),
-                );
-            }
-        }
+    if asked.gro > 0 {
+        let done = sys::datagrams::join(socket.as_fd());
+        tried("take trains of datagrams", done);
     }
     notes
 }

@@ -2,13 +2,13 @@
 
 use super::super::{Parameters, Results, State};
 use super::Serving;
-use super::desk::{Arrival, Seat};
+use super::active::{Arrival, Claim};
 use super::ending::Ending;
 use super::flows::{Carrier, Flows};
 use super::line::{LOOK, Line};
-use super::order::{Limits, Order, order};
+use super::order::{Order, order};
 use super::report::{Tested, told};
-use super::streams::{self, UdpDoor};
+use super::streams::{self, UdpListener};
 use model::units::Nanos;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -31,39 +31,36 @@ const GRACE: Duration = Duration::from_secs(40);
 /// its way. A client that has gone without a word gets no more than that.
 const SENT_LONGER: Duration = Duration::from_secs(3);
 
-/// Who comes, and what it needs of the door.
-pub(super) struct Client<'a> {
+/// The control connection of a test, and what belongs to it.
+pub(super) struct Control<'a> {
     pub(super) stream: TcpStream,
     pub(super) peer: SocketAddr,
     /// Connections that show the same cookie.
     pub(super) streams: Receiver<Arrival>,
-    /// What the door knows of it.
-    pub(super) seat: &'a Seat<'a>,
-    /// What it may use.
-    pub(super) limits: Limits,
+    /// That it is the one who is served.
+    pub(super) claim: &'a Claim<'a>,
 }
 
-/// Serves a test, and says in the journal what came of it.
-pub(super) fn serve(serving: &Serving<'_>, client: Client<'_>) {
-    let peer = client.peer;
-    let mut line = match Line::new(client.stream, serving) {
+/// Serves a test, and logs what came of it.
+pub(super) fn serve(serving: &Serving<'_>, control: Control<'_>) {
+    let peer = control.peer;
+    let mut line = match Line::new(control.stream, serving) {
         Ok(line) => line,
-        Err(error) => return serving.journal.refusal(&format!("{peer} failed: {error}")),
+        Err(error) => return serving.log.refusal(&format!("{peer} failed: {error}")),
     };
     let mut test = Test {
         serving,
         line: &mut line,
         peer,
-        streams: client.streams,
-        seat: client.seat,
-        limits: client.limits,
+        streams: control.streams,
+        claim: control.claim,
         tested: None,
         was_asked: false,
     };
     let ended = test.run();
     let (tested, was_asked) = (test.tested.take(), test.was_asked);
     match ended {
-        Ok(report) => serving.journal.line(&format!("{peer} done: {report}")),
+        Ok(report) => serving.log.line(&format!("{peer} done: {report}")),
         Err(ending) => {
             // Whatever failed then, failed because of that.
             let ending = if serving.ends() {
@@ -76,10 +73,10 @@ pub(super) fn serve(serving: &Serving<'_>, client: Client<'_>) {
                 Some(tested) => {
                     let so_far = told(tested, None);
                     let text = format!("{peer} ended early, {ending}: {so_far}");
-                    serving.journal.line(&text);
+                    serving.log.line(&text);
                 }
-                None if was_asked => serving.journal.line(&format!("{peer} {ending}")),
-                None => serving.journal.refusal(&format!("{peer} {ending}")),
+                None if was_asked => serving.log.line(&format!("{peer} {ending}")),
+                None => serving.log.refusal(&format!("{peer} {ending}")),
             }
         }
     }
@@ -93,8 +90,7 @@ struct Test<'a, 'b> {
     line: &'b mut Line<'a>,
     peer: SocketAddr,
     streams: Receiver<Arrival>,
-    seat: &'b Seat<'b>,
-    limits: Limits,
+    claim: &'b Claim<'b>,
     /// What was counted, from when there is something.
     tested: Option<Tested>,
     /// Whether it came so far that somebody read what is asked.
@@ -105,40 +101,36 @@ impl Test<'_, '_> {
     fn run(&mut self) -> Result<String, Ending> {
         self.line.within(ANSWER).tell(State::ParamExchange)?;
         let asked = Parameters::read(self.line)?;
-        let order = order(&asked, self.limits, self.serving.left())?;
-        self.seat.lasts(order.omit + order.time);
+        let order = order(&asked, self.serving.left())?;
+        self.claim.lasts(order.omit + order.time);
         self.was_asked = true;
         let peer = self.peer;
-        self.serving.journal.line(&format!("{peer} asks: {order}"));
+        self.serving.log.line(&format!("{peer} asks: {order}"));
         let carriers = self.connect(&order)?;
-        for note in carriers
-            .first()
-            .map(|one| streams::tune(one, &asked, order.length))
-            .into_iter()
-            .flatten()
-        {
-            self.serving
-                .journal
-                .line(&format!("{peer} not as asked: {note}"));
+        for (place, carrier) in carriers.iter().enumerate() {
+            let notes = streams::tune(carrier, &asked, order.length);
+            // The same of all of them.
+            for note in notes.iter().filter(|_| place == 0) {
+                let text = format!("{peer} not as asked: {note}");
+                self.serving.log.line(&text);
+            }
         }
-        for other in carriers.iter().skip(1) {
-            streams::tune(other, &asked, order.length);
-        }
-        self.flow(&order, carriers, &asked)?;
-        self.exchange(&asked)
+        self.flow(&order, carriers)?;
+        self.exchange()
     }
 
     /// Every stream's carrier.
     fn connect(&mut self, order: &Order) -> Result<Vec<Carrier>, Ending> {
         let found = if let Some(width) = order.udp {
-            let door = UdpDoor::open(self.line.stream());
-            let door = door.map_err(|error| Ending::system("open a socket of UDP", error))?;
+            let listener = UdpListener::open(self.line.stream());
+            let listener =
+                listener.map_err(|error| Ending::system("open a socket of UDP", error))?;
             self.line.within(ANSWER).tell(State::CreateStreams)?;
-            let sockets = door.streams(self.line, order)?;
+            let sockets = listener.streams(self.line, order)?;
             let carrier = |socket| Carrier::Udp(socket, width);
             sockets.into_iter().map(carrier).collect()
         } else {
-            self.seat.expect(order.directions.len());
+            self.claim.expect(order.streams);
             self.line.within(ANSWER).tell(State::CreateStreams)?;
             streams::tcp(self.line, order, &self.streams)?
         };
@@ -147,16 +139,10 @@ impl Test<'_, '_> {
     }
 
     /// Data, from its first byte to the client's word that it is over.
-    fn flow(
-        &mut self,
-        order: &Order,
-        carriers: Vec<Carrier>,
-        asked: &Parameters,
-    ) -> Result<(), Ending> {
-        let payload = payload(order.length, asked.repeating_payload > 0)
-            .map_err(|error| Ending::system("get random bytes", error))?;
-        let limit = self.limits.bits_per_s;
-        let flows = Flows::start(order, carriers, &payload, limit)
+    fn flow(&mut self, order: &Order, carriers: Vec<Carrier>) -> Result<(), Ending> {
+        let payload =
+            payload(order.length).map_err(|error| Ending::system("get random bytes", error))?;
+        let flows = Flows::start(order, carriers, &payload)
             .map_err(|error| Ending::system("start threads", error))?;
         self.line.within(ANSWER).tell(State::TestStart)?;
         self.line.tell(State::TestRunning)?;
@@ -167,7 +153,6 @@ impl Test<'_, '_> {
         let (now, flowed) = flows.end();
         self.tested = Some(Tested {
             order: order.clone(),
-            limit,
             flowed,
             nanos: now.saturating_sub(counted_from),
             all_nanos: now.saturating_sub(begun),
@@ -216,17 +201,12 @@ impl Test<'_, '_> {
     }
 
     /// Results, the client's first.
-    fn exchange(&mut self, asked: &Parameters) -> Result<String, Ending> {
+    fn exchange(&mut self) -> Result<String, Ending> {
         self.line.within(RESULTS).tell(State::ExchangeResults)?;
         let theirs = Results::read(self.line)?;
         let tested = self.tested.as_ref().ok_or(Ending::Gone)?;
         let report = told(tested, Some(&theirs));
-        let mut ours = tested.results();
-        if asked.get_server_output > 0 {
-            ours.server_output_text = Some(tested.text());
-        }
-        ours.write(self.line)?;
-        self.seat.goes();
+        tested.results().write(self.line)?;
         self.line.within(ANSWER).tell(State::DisplayResults)?;
         // Its last word; who closes the connection in its place has the results all the same.
         let _ = State::read(self.line);
@@ -238,18 +218,10 @@ fn after(instant: u64, span: Duration) -> u64 {
     instant.saturating_add(Nanos::from(span).0)
 }
 
-/// What a block holds: random bytes, which nothing on the way can make smaller, or a pattern where the client wants it.
-fn payload(length: usize, repeats: bool) -> io::Result<Arc<[u8]>> {
+/// What a block holds: random bytes, which nothing on the way can make smaller.
+fn payload(length: usize) -> io::Result<Arc<[u8]>> {
     let mut bytes = vec![0; length];
-    if repeats {
-        let digits = (b'0'..=b'9').cycle();
-        bytes
-            .iter_mut()
-            .zip(digits)
-            .for_each(|(byte, digit)| *byte = digit);
-    } else {
-        // So many come at once.
-        bytes.chunks_mut(256).try_for_each(sys::random::fill)?;
-    }
+    // So many come at once.
+    bytes.chunks_mut(256).try_for_each(sys::random::fill)?;
     Ok(bytes.into())
 }

@@ -1,33 +1,23 @@
 //! A client that does what it is told, and a server for it.
 
 use super::super::super::{Parameters, Results, ServerError, State};
-use super::super::{Door, Limits, Offer};
-use crate::net::own::{Machine, Token};
+use super::super::{Listener, Offer};
+use crate::net::iperf3::control::Trouble;
+use crate::net::own::client::Session;
+use crate::net::own::{Machine, Request, Token};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::until::Until;
 
 /// Nothing here takes so long; it is an end for what would hang.
 pub(super) const LONG: Duration = Duration::from_secs(60);
 
-const LIMITS: Limits = Limits {
-    bits_per_s: 1_000_000_000_000,
-    time: Duration::from_secs(60),
-};
-
 /// A server, for as long as `work` takes: what it said in its lines.
 pub(super) fn serving(work: impl FnOnce(SocketAddr)) -> Vec<String> {
-    serving_with(LIMITS, |at, _| work(at))
-}
-
-/// The same within limits; `work` may stop it.
-pub(in crate::net) fn serving_with(
-    limits: Limits,
-    work: impl FnOnce(SocketAddr, &AtomicBool),
-) -> Vec<String> {
-    serving_for(Some(limits), LONG, work)
+    serving_own(|at, _| work(at))
 }
 
 /// What lets clients of ours in.
@@ -35,24 +25,22 @@ pub(in crate::net) fn token() -> Token {
     "0123456789abcdef".repeat(2).parse().unwrap()
 }
 
-/// A server of those who have the token alone.
+/// A server, which `work` may stop.
 pub(in crate::net) fn serving_own(work: impl FnOnce(SocketAddr, &AtomicBool)) -> Vec<String> {
-    serving_for(None, LONG, work)
+    serving_for(LONG, work)
 }
 
-/// The same for so long, and for strangers within limits.
+/// The same for so long.
 pub(super) fn serving_for(
-    open: Option<Limits>,
     span: Duration,
     work: impl FnOnce(SocketAddr, &AtomicBool),
 ) -> Vec<String> {
     let offer = Offer {
         token: token(),
         machine: Machine::default(),
-        open,
     };
-    let door = Door::open((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-    let at = door.address().unwrap();
+    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let at = listener.address().unwrap();
     let stops = AtomicBool::new(false);
     let lines = Mutex::new(Vec::new());
     let write = |line: &str| {
@@ -61,7 +49,7 @@ pub(super) fn serving_for(
     };
     let stop = || stops.load(Ordering::Relaxed);
     std::thread::scope(|scope| {
-        let server = scope.spawn(|| door.serve(&offer, span, &stop, &write));
+        let server = scope.spawn(|| listener.serve(&offer, span, &stop, &write));
         // A test that fails ends the server too.
         let _ends = Ends(&stops);
         work(at, &stops);
@@ -94,10 +82,26 @@ pub(super) fn connect(at: SocketAddr) -> TcpStream {
     stream
 }
 
+/// A session that is let in, where no other client is served any more.
+pub(super) fn session(at: SocketAddr) -> Session {
+    let peer = at.to_string().parse().unwrap();
+    let until = Until::after(LONG);
+    loop {
+        match Session::open(&peer, &token(), Until::after(LONG)) {
+            Err(Trouble::Busy(_)) if until.left().is_some() => sys::clock::sleep(5_000_000),
+            other => return other.unwrap(),
+        }
+    }
+}
+
 impl Client {
-    /// Shows a cookie; the server may be busy.
+    /// Shows the token, where no other client is served any more, and then a cookie.
     pub(super) fn new(at: SocketAddr, cookie: &[u8; 37]) -> Self {
-        let mut control = connect(at);
+        let session = session(at);
+        session.say(Request::Iperf3 {}, Until::after(LONG)).unwrap();
+        let mut control = session.into_parts().0;
+        control.set_read_timeout(Some(LONG)).unwrap();
+        control.set_write_timeout(Some(LONG)).unwrap();
         control.write_all(cookie).unwrap();
         Self {
             at,
@@ -106,24 +110,14 @@ impl Client {
         }
     }
 
-    /// Comes as far as the server's word for streams, where nobody else is served any more.
+    /// Comes as far as the server's word for streams.
     pub(super) fn asking(at: SocketAddr, cookie: &[u8; 37], parameters: &str) -> Self {
-        let deadline = sys::until::Until::after(LONG);
-        loop {
-            let mut client = Self::new(at, cookie);
-            match client.hear() {
-                State::AccessDenied if deadline.left().is_some() => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                state => {
-                    assert_eq!(state, State::ParamExchange);
-                    // Nothing here is said that the other half does not read.
-                    Parameters::of(parameters.as_bytes()).unwrap();
-                    client.json(parameters);
-                    return client;
-                }
-            }
-        }
+        let mut client = Self::new(at, cookie);
+        client.hears(&[State::ParamExchange]);
+        // Nothing here is said that the other half does not read.
+        Parameters::of(parameters.as_bytes()).unwrap();
+        client.json(parameters);
+        client
     }
 
     pub(super) fn hear(&mut self) -> State {

@@ -1,11 +1,11 @@
 //! Who has the token, who has not, and what either may do.
 
-use super::client::{LONG, connect, serving_for, serving_own, token};
+use super::client::{Client, LONG, connect, serving_for, serving_own, session, token};
 use crate::net::iperf3::State;
 use crate::net::iperf3::control::{Control, Trouble};
 use crate::net::own::client::Session;
 use crate::net::own::proof::{BUSY, CHALLENGES, WELCOME, WRONG};
-use crate::net::own::{Challenge, Hello, Request, Token};
+use crate::net::own::{Challenge, Hello, Messages, Protocol, Request, Token};
 use crate::net::peer::Peer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,17 +19,6 @@ fn peer(at: SocketAddr) -> Peer {
 
 fn soon() -> Until {
     Until::after(LONG)
-}
-
-/// One that is let in, where nobody else is served any more.
-fn session(at: SocketAddr) -> Session {
-    let until = soon();
-    loop {
-        match Session::open(&peer(at), &token(), soon()) {
-            Err(Trouble::Busy(_)) if until.left().is_some() => sys::clock::sleep(5_000_000),
-            other => return other.unwrap(),
-        }
-    }
 }
 
 /// What the server says to a hello.
@@ -120,7 +109,7 @@ fn without_a_token_clients_of_iperf3_are_refused() {
     });
     let said = said.join("\n");
     assert!(
-        said.contains("no token, and `--iperf3-open` was not given"),
+        said.contains("refused: no token; `iperf3 -s` serves clients of iperf3"),
         "{said}"
     );
 }
@@ -146,7 +135,7 @@ fn a_second_client_hears_at_once_for_how_long_the_first_one_is_served() {
         let said = rest(&mut stranger);
         assert!(said == [WRONG] && BUSY != WRONG);
         assert_eq!(first.ends(soon()).unwrap(), (0, None));
-        // The desk is free again.
+        // The next one is served.
         session(at).facts(0, soon()).unwrap();
     });
 }
@@ -154,10 +143,23 @@ fn a_second_client_hears_at_once_for_how_long_the_first_one_is_served() {
 #[test]
 fn what_would_outlast_the_server_is_refused_with_what_it_takes() {
     let span = Duration::from_secs(30);
-    let said = serving_for(None, span, |at, _| {
+    let said = serving_for(span, |at, _| {
+        let messages = |protocol, up, down| {
+            Request::Rr(Messages {
+                protocol,
+                size: 1,
+                seconds: 100,
+                up,
+                down,
+                down_bytes_max: None,
+            })
+        };
         for request in [
             Request::Facts { seconds: 100 },
             Request::Connect { seconds: 100 },
+            messages(Protocol::Tcp, 0, 0),
+            messages(Protocol::Tcp, 16, 16),
+            messages(Protocol::Udp, 0, 1),
         ] {
             let why = session(at).begin(request, soon()).unwrap_err();
             let Trouble::Short { left_s, needs_s } = why else {
@@ -171,6 +173,16 @@ fn what_would_outlast_the_server_is_refused_with_what_it_takes() {
             // Five minutes more, for whoever starts it again.
             let asks = ["`--for 7m`", "`--for 8m`"].map(|asks| told.contains(asks));
             assert!(asks.contains(&true), "{told}");
+        }
+        for asked in [
+            r#"{"tcp":true,"time":31,"len":9}"#,
+            r#"{"tcp":true,"time":20,"omit":11,"len":9}"#,
+            r#"{"tcp":true,"time":100,"len":1048576,"parallel":128,"reverse":true}"#,
+            r#"{"tcp":true,"time":100,"len":9,"reverse":true,"num":1}"#,
+            r#"{"udp":true,"time":100,"len":99,"bandwidth":800}"#,
+        ] {
+            let mut client = Client::asking(at, &[0x61; 37], asked);
+            assert_eq!(client.refused(), 37, "{asked}");
         }
         session(at).facts(1, soon()).unwrap();
     });

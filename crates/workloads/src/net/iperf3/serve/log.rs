@@ -1,5 +1,5 @@
-//! What the server says of those who come, a line each. Strangers decide how many lines there are, so that those of
-//! refusals are bounded: a flood is told by its number.
+//! The lines of the server: one for each connection that is refused, and two for each test. Everybody who reaches the
+//! port can cause refusals, so that these are bounded: a flood is told by its number.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub type Write<'a> = dyn Fn(&str) -> io::Result<()> + Sync + 'a;
 
 /// Where lines go.
-pub(super) struct Journal<'a> {
+pub(super) struct Log<'a> {
     write: &'a Write<'a>,
     state: Mutex<State>,
 }
@@ -29,7 +29,7 @@ struct State {
     failed: Option<io::Error>,
 }
 
-impl<'a> Journal<'a> {
+impl<'a> Log<'a> {
     /// To there.
     pub(super) fn new(write: &'a Write<'a>) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl<'a> Journal<'a> {
         self.noted(written);
     }
 
-    /// A line of which a stranger may cause any number.
+    /// A line that everybody who reaches the port may cause, any number of times.
     pub(super) fn refusal(&self, text: &str) {
         let now = monotonic();
         self.turn(now);
@@ -100,12 +100,12 @@ mod tests {
             lines.lock().unwrap().push(text.to_owned());
             Ok(())
         };
-        let journal = Journal::new(&write);
+        let log = Log::new(&write);
         for _ in 0..1000 {
-            journal.refusal("refused");
+            log.refusal("refused");
         }
-        journal.line("a test");
-        journal.turn(monotonic() + 2 * SECOND_NS);
+        log.line("a test");
+        log.turn(monotonic() + 2 * SECOND_NS);
         let lines = lines.into_inner().unwrap();
         // The thousand may have taken more than a second.
         assert!(lines.len() < 500, "{}", lines.len());
@@ -122,10 +122,10 @@ mod tests {
     #[test]
     fn a_line_that_nobody_takes_is_known() {
         let write = |_: &str| Err(io::ErrorKind::BrokenPipe.into());
-        let journal = Journal::new(&write);
-        assert!(journal.failed().is_none());
-        journal.line("a");
-        let failed = journal.failed().unwrap();
+        let log = Log::new(&write);
+        assert!(log.failed().is_none());
+        log.line("a");
+        let failed = log.failed().unwrap();
         assert_eq!(failed.kind(), io::ErrorKind::BrokenPipe);
     }
 }

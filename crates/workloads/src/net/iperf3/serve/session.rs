@@ -5,22 +5,23 @@ use super::super::Cookie;
 use super::super::cookie::COOKIE_BYTES;
 use super::super::words::Span;
 use super::Serving;
-use super::desk::{Arrival, Seat};
+use super::active::{Arrival, Claim};
 use super::ending::Ending;
 use super::line::{LOOK, Line};
-use super::order::Limits;
 use super::streams::{ACCEPT, STRAY_MAX, listening, plain};
-use super::test::{self, Client};
+use super::test::{self, Control};
 use crate::net::exchange::{Link, answer, is_nothing_yet};
 use crate::net::own::clock::OfClock;
 use crate::net::own::hello::Hello;
 use crate::net::own::proof::TAKEN;
 use crate::net::own::{Answer, Messages, Protocol, Request, SessionKey};
+use crate::net::tcp::enough::Enough;
 use crate::net::tcp::flows::Flows;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use sys::clock::monotonic;
@@ -35,29 +36,29 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Bytes of a write or read of a flow of load, as `net.tcp` has them.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// Who comes, and what it needs of the door.
-pub(super) struct Guest<'a> {
+/// A client that has the token, and what belongs to it.
+pub(super) struct Client<'a> {
     pub(super) stream: TcpStream,
     pub(super) peer: SocketAddr,
     /// By which its first datagram is known.
     pub(super) key: SessionKey,
     /// Its further connections.
     pub(super) streams: Receiver<Arrival>,
-    /// What the door knows of it.
-    pub(super) seat: Seat<'a>,
+    /// That it is the one who is served.
+    pub(super) claim: Claim<'a>,
 }
 
-/// Serves a session, and says in the journal what came of it.
-pub(super) fn serve(serving: &Serving<'_>, guest: Guest<'_>) {
-    let Guest {
+/// Serves a session, and logs what came of it.
+pub(super) fn serve(serving: &Serving<'_>, client: Client<'_>) {
+    let Client {
         stream,
         peer,
         key,
         streams,
-        seat,
-    } = guest;
+        claim,
+    } = client;
     let failed = |error: &dyn std::fmt::Display| {
-        serving.journal.refusal(&format!("{peer} failed: {error}"));
+        serving.log.refusal(&format!("{peer} failed: {error}"));
     };
     let mut line = match Line::new(stream, serving) {
         Ok(line) => line,
@@ -69,17 +70,16 @@ pub(super) fn serve(serving: &Serving<'_>, guest: Guest<'_>) {
     };
     if matches!(request, Request::Iperf3 {}) {
         match Cookie::read(line.within(ANSWER)) {
-            Ok(cookie) => seat.by_cookie(cookie),
+            Ok(cookie) => claim.by_cookie(cookie),
             Err(error) => return failed(&Ending::from(error)),
         }
-        let client = Client {
+        let control = Control {
             stream: line.into_stream(),
             peer,
             streams,
-            seat: &seat,
-            limits: Limits::NONE,
+            claim: &claim,
         };
-        return test::serve(serving, client);
+        return test::serve(serving, control);
     }
     let mut session = Session {
         serving,
@@ -87,11 +87,11 @@ pub(super) fn serve(serving: &Serving<'_>, guest: Guest<'_>) {
         peer,
         key,
         streams: &streams,
-        seat: &seat,
+        claim: &claim,
     };
     let ended = session.carry_out(request);
     match ended {
-        Ok(report) => serving.journal.line(&format!("{peer} done: {report}")),
+        Ok(report) => serving.log.line(&format!("{peer} done: {report}")),
         Err(ending) => {
             let ending = if serving.ends() {
                 Ending::ServerEnds
@@ -102,9 +102,7 @@ pub(super) fn serve(serving: &Serving<'_>, guest: Guest<'_>) {
                 let why = format!("{what}: {error}");
                 let _ = Answer::Failed { why }.write(line.within(LOOK));
             }
-            serving
-                .journal
-                .line(&format!("{peer} ended early, {ending}"));
+            serving.log.line(&format!("{peer} ended early, {ending}"));
         }
     }
     line.leave();
@@ -117,7 +115,7 @@ struct Session<'a, 'b> {
     peer: SocketAddr,
     key: SessionKey,
     streams: &'b Receiver<Arrival>,
-    seat: &'b Seat<'b>,
+    claim: &'b Claim<'b>,
 }
 
 impl Session<'_, '_> {
@@ -163,18 +161,18 @@ impl Session<'_, '_> {
     /// Until when it is served, from now.
     fn lasts(&self, seconds: u32) -> u64 {
         let span = Duration::from_secs(seconds.into());
-        self.seat.lasts(span);
+        self.claim.lasts(span);
         monotonic().saturating_add(Nanos::from(span + GRACE).0)
     }
 
-    /// Connections, which the door answers.
+    /// Connections, which the listener answers.
     fn connections(&mut self, seconds: u32) -> Result<String, Ending> {
         if let Some(refused) = self.is_short(seconds)? {
             return Ok(refused);
         }
         self.asks("connections, one after the other", seconds);
         let until = self.lasts(seconds);
-        self.seat.answer_all();
+        self.claim.answer_all();
         Answer::Ready {}.write(self.line.within(ANSWER))?;
         loop {
             if self.serving.ends() {
@@ -189,7 +187,7 @@ impl Session<'_, '_> {
             }
         }
         self.is_end()?;
-        let count = self.seat.answered();
+        let count = self.claim.answered();
         let clock = None;
         Answer::Done { count, clock }.write(self.line.within(ANSWER))?;
         Ok(format!("{count} connections"))
@@ -203,6 +201,7 @@ impl Session<'_, '_> {
             seconds,
             up,
             down,
+            down_bytes_max,
         } = asked;
         let size = usize::try_from(size).unwrap_or(1);
         if let Some(refused) = self.is_short(seconds)? {
@@ -226,10 +225,11 @@ impl Session<'_, '_> {
                 Some(socket.map_err(|error| Ending::system("open a socket of UDP", error))?)
             }
         };
-        self.seat.expect(usize::try_from(up + down).unwrap_or(0));
+        self.claim.expect(usize::try_from(up + down).unwrap_or(0));
         Answer::Ready {}.write(self.line.within(ANSWER))?;
         // Held until the end, by which they end.
-        let _load = [self.load(up, false)?, self.load(down, true)?];
+        let most = down_bytes_max.map(|most| Enough::of(Bytes(most)));
+        let _load = [self.load(up, false, None)?, self.load(down, true, most)?];
         let watch = Watch::new(self.serving, until);
         let (count, clock) = if let Some(socket) = socket {
             self.meet(&socket)?;
@@ -257,7 +257,7 @@ impl Session<'_, '_> {
 
     fn asks(&self, what: &str, seconds: u32) {
         let peer = self.peer;
-        let journal = &self.serving.journal;
+        let journal = &self.serving.log;
         journal.line(&format!("{peer} asks: {what}, for {seconds} s at most"));
     }
 
@@ -267,8 +267,13 @@ impl Session<'_, '_> {
         self.line.is_readable_within(Duration::ZERO).unwrap_or(true) && ended()
     }
 
-    /// So many flows of load at work; of those that are sent from here, or come here.
-    fn load(&mut self, count: u32, sends: bool) -> Result<Option<Load>, Ending> {
+    /// So many flows of load at work, which are sent from here, or come here; of all of them so many bytes at most.
+    fn load(
+        &mut self,
+        count: u32,
+        sends: bool,
+        most: Option<Arc<Enough>>,
+    ) -> Result<Option<Load>, Ending> {
         if count == 0 {
             return Ok(None);
         }
@@ -293,7 +298,7 @@ impl Session<'_, '_> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        let flows = Flows::start(found, sends, BLOCK_BYTES, monotonic(), None);
+        let flows = Flows::start(found, sends, BLOCK_BYTES, monotonic(), most);
         let flows = flows.map_err(|error| {
             Ending::system("start threads", io::Error::other(error.to_string()))
         })?;
@@ -325,7 +330,7 @@ impl Session<'_, '_> {
                         let _ = socket.send_to(&[TAKEN], from);
                     }
                 }
-                // A stranger's, or of a client that has closed its socket.
+                // Of another sender, or of a client that has closed its socket.
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) if is_nothing_yet(&error) => {}

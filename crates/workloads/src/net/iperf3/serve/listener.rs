@@ -1,20 +1,18 @@
-//! Who comes in: connections that have not said yet whose they are, and what becomes of them.
+//! The listener: connections that have not said yet whose they are, and what becomes of them.
 //!
-//! A connection shows 37 bytes first, by which it is a new client, a stream of the test that is on, or somebody who is
-//! told that this server is busy. A client of ours then proves that it has the token. Until that is done, it costs a
-//! place and no thread, and places are few: where one more comes, the oldest of the address that has the most of them
-//! goes, so that connections that say nothing keep out nobody who speaks at once, as iperf3 does.
+//! A connection shows 37 bytes first, by which it is a new client, or one of the session that is on. A client then
+//! proves that it has the token. Until that is done, it costs a place and no thread, and places are few: where one more
+//! comes, the oldest of the address that has the most of them goes, so that connections that say nothing keep out no
+//! client that speaks at once.
 
 use super::super::cookie::COOKIE_BYTES;
 use super::super::parameters::STREAMS_MAX;
 use super::super::{Cookie, State};
-use super::desk::{Desk, Shown};
-use super::journal::{Journal, Write as JournalWrite};
+use super::active::{Active, Shown};
 use super::line::LOOK;
-use super::order::Limits;
-use super::own::{self, Guest};
+use super::log::{Log, Write as LogWrite};
+use super::session::{self, Client};
 use super::streams::plain;
-use super::test::{self, Client};
 use super::{Offer, Serving};
 use crate::net::own::hello::Kind;
 use crate::net::own::proof::{
@@ -34,8 +32,8 @@ use sys::limits::is_out_of_files;
 use sys::ready::{Ready, is_readable_within};
 
 /// Connections that have not said whose they are, at a time: all streams of a test, which may come before the first
-/// word of any, and 64 strangers.
-const PLACES: usize = 2 * STREAMS_MAX as usize + 64;
+/// word of any, and 64 others.
+const PLACES: usize = STREAMS_MAX as usize + 64;
 
 /// How long a connection has for its cookie, or for all of its proof.
 const COOKIE: Duration = Duration::from_secs(10);
@@ -52,16 +50,16 @@ const LISTENER: usize = 0;
 /// The stack of a test's thread: results of 8 MiB are on the heap.
 const STACK_BYTES: usize = 512 << 10;
 
-/// A port at which nobody is served yet.
+/// A port at which no client is served yet.
 #[derive(Debug)]
-pub struct Door {
+pub struct Listener {
     listener: TcpListener,
     ready: Ready,
 }
 
-impl Door {
+impl Listener {
     /// Binds to this address.
-    pub fn open(at: SocketAddr) -> io::Result<Self> {
+    pub fn bind(at: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(at)?;
         listener.set_nonblocking(true)?;
         let ready = Ready::new([listener.as_fd()])?;
@@ -79,40 +77,39 @@ impl Door {
         is_somebody.is_ok_and(|is_somebody| !is_somebody)
     }
 
-    /// Serves whoever comes, one at a time, for so long, or until `stop` says so, which is asked every tenth of a
-    /// second; a test that is on then is ended with a word to its client. `write` takes a line for everybody who came:
-    /// where it fails, the server ends with that error.
+    /// Serves the clients that have the token, one at a time, for so long, or until `stop` says so, which is asked
+    /// every tenth of a second; a test that is on then is ended with a word to its client. `write` takes a line for
+    /// each that came: where it fails, the server ends with that error.
     pub fn serve(
         mut self,
         offer: &Offer,
         span: Duration,
         stop: &(dyn Fn() -> bool + Sync),
-        write: &JournalWrite<'_>,
+        write: &LogWrite<'_>,
     ) -> io::Result<()> {
         let serving = Serving {
             offer,
             span,
             until: monotonic().saturating_add(Nanos::from(span).0),
             stop,
-            journal: Journal::new(write),
+            log: Log::new(write),
             failed: AtomicBool::new(false),
         };
-        let desk = Desk::default();
+        let active = Active::default();
         std::thread::scope(|scope| {
-            let mut hall = Hall {
+            let mut unproven = Unproven {
                 serving: &serving,
-                desk: &desk,
+                active: &active,
                 waiting: VecDeque::new(),
-                followers: Vec::new(),
                 next: LISTENER + 1,
             };
-            let served = hall.receive(&mut self, scope);
+            let served = unproven.receive(&mut self, scope);
             // A test that is on ends too.
             serving.failed.store(served.is_err(), Ordering::Relaxed);
             served
         })?;
-        serving.journal.turn(u64::MAX);
-        serving.journal.failed().map_or(Ok(()), Err)
+        serving.log.turn(u64::MAX);
+        serving.log.failed().map_or(Ok(()), Err)
     }
 }
 
@@ -147,73 +144,52 @@ impl Step {
     }
 }
 
-/// Clients of iperf3 that may wait for one that is about to go, and how soon it is looked whether it has.
-const FOLLOWERS: usize = 8;
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// A client of iperf3 that has said its cookie.
-struct Follower {
-    stream: TcpStream,
-    peer: SocketAddr,
-    cookie: Cookie,
-    limits: Limits,
-}
-
-/// Where they wait.
-struct Hall<'a> {
+/// The connections that have not proved yet that they have the token.
+struct Unproven<'a> {
     serving: &'a Serving<'a>,
-    desk: &'a Desk,
+    active: &'a Active,
     /// The oldest first.
     waiting: VecDeque<Waiting>,
-    followers: Vec<Follower>,
     next: usize,
 }
 
-impl<'a> Hall<'a> {
-    /// Serves whoever comes, until nobody is to be served any more.
+impl<'a> Unproven<'a> {
+    /// Serves those that come, until the server ends.
     fn receive<'scope>(
         &mut self,
-        door: &mut Door,
+        listener: &mut Listener,
         scope: &'scope Scope<'scope, 'a>,
     ) -> io::Result<()> {
         while !self.serving.closes() {
-            let look = if self.followers.is_empty() {
-                LOOK
-            } else {
-                LOOK_AGAIN
-            };
-            if let Some(place) = door.ready.next(look)? {
+            if let Some(place) = listener.ready.next(LOOK)? {
                 if place == LISTENER {
-                    self.accept(door)?;
+                    self.accept(listener)?;
                 } else {
-                    self.hear(place, &door.ready, scope);
+                    self.hear(place, &listener.ready, scope);
                 }
-            }
-            for follower in std::mem::take(&mut self.followers) {
-                self.sit(follower, scope);
             }
             let now = monotonic();
             self.expire(now);
-            self.serving.journal.turn(now);
-            if let Some(error) = self.serving.journal.failed() {
+            self.serving.log.turn(now);
+            if let Some(error) = self.serving.log.failed() {
                 return Err(error);
             }
         }
         Ok(())
     }
 
-    /// Takes in those who are at the door.
-    fn accept(&mut self, door: &Door) -> io::Result<()> {
+    /// Takes what is in the backlog.
+    fn accept(&mut self, from: &Listener) -> io::Result<()> {
         for _ in 0..ACCEPTED_AT_ONCE {
-            match door.listener.accept() {
-                Ok((stream, peer)) => self.seat(stream, plain(peer), &door.ready)?,
+            match from.listener.accept() {
+                Ok((stream, peer)) => self.add(stream, plain(peer), &from.ready)?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if is_their_own(&error) => {}
                 // A descriptor is taken before it is seen that nobody is there.
-                Err(_) if door.nobody_is_there() => return Ok(()),
+                Err(_) if from.nobody_is_there() => return Ok(()),
                 // No descriptor, or no memory, is left.
                 Err(error) => {
-                    self.serving.journal.refusal(&format!("accept: {error}"));
+                    self.serving.log.refusal(&format!("accept: {error}"));
                     self.give_way(&error);
                     sys::clock::sleep(1_000_000);
                     return Ok(());
@@ -228,7 +204,7 @@ impl<'a> Hall<'a> {
     fn give_way(&mut self, error: &io::Error) {
         let Some(oldest) = self.waiting.front() else {
             if is_out_of_files(error) {
-                self.desk.fails(error);
+                self.active.fails(error);
             }
             return;
         };
@@ -237,20 +213,20 @@ impl<'a> Hall<'a> {
         }
     }
 
-    fn seat(&mut self, stream: TcpStream, peer: SocketAddr, ready: &Ready) -> io::Result<()> {
+    fn add(&mut self, stream: TcpStream, peer: SocketAddr, ready: &Ready) -> io::Result<()> {
         if self.waiting.len() == PLACES
             && let Some(one) = self.waiting.remove(self.of_most())
         {
             let peer = one.peer;
             let text = format!("{peer} refused: it said nothing, and others came");
-            self.serving.journal.refusal(&text);
+            self.serving.log.refusal(&text);
         }
         stream.set_nonblocking(true)?;
         let place = self.next;
         self.next += 1;
         if let Err(error) = ready.add(stream.as_fd(), place) {
             let text = format!("{peer} failed: {error}");
-            self.serving.journal.refusal(&text);
+            self.serving.log.refusal(&text);
             return Ok(());
         }
         self.waiting.push_back(Waiting {
@@ -290,7 +266,7 @@ impl<'a> Hall<'a> {
                 Step::End => "end",
             };
             let text = format!("{peer} refused: no {what} within {seconds} s");
-            self.serving.journal.refusal(&text);
+            self.serving.log.refusal(&text);
             self.waiting.pop_front();
         }
     }
@@ -312,7 +288,7 @@ impl<'a> Hall<'a> {
             Ok(0) | Err(_) => {
                 if !matches!(one.step, Step::End) {
                     let text = format!("{} left without a word", one.peer);
-                    self.serving.journal.refusal(&text);
+                    self.serving.log.refusal(&text);
                 }
                 self.waiting.remove(index);
                 return;
@@ -325,25 +301,18 @@ impl<'a> Hall<'a> {
             return;
         };
         let said = match one.step {
-            Step::First => self.first(one, ready, scope),
+            Step::First => self.first(one, ready),
             Step::Proof(challenge) => self.proved(one, &challenge, ready, scope),
             // It goes on to speak.
             Step::End => Ok(()),
         };
         if let Err((peer, error)) = said {
-            self.serving
-                .journal
-                .refusal(&format!("{peer} failed: {error}"));
+            self.serving.log.refusal(&format!("{peer} failed: {error}"));
         }
     }
 
     /// Its first bytes are complete.
-    fn first<'scope>(
-        &mut self,
-        one: Waiting,
-        ready: &Ready,
-        scope: &'scope Scope<'scope, 'a>,
-    ) -> Result<(), Failed> {
+    fn first(&mut self, one: Waiting, ready: &Ready) -> Result<(), Failed> {
         match Hello::of(one.bytes) {
             Some(hello) => match hello.kind() {
                 Kind::Control => self.challenge(one, hello),
@@ -354,17 +323,12 @@ impl<'a> Hall<'a> {
                     Ok(())
                 }
             },
-            None => self.cookie(one, ready, scope),
+            None => self.cookie(one, ready),
         }
     }
 
-    /// A client of iperf3, or one of its streams.
-    fn cookie<'scope>(
-        &mut self,
-        one: Waiting,
-        ready: &Ready,
-        scope: &'scope Scope<'scope, 'a>,
-    ) -> Result<(), Failed> {
+    /// A stream of the test that is on, or a client of iperf3, which has no token.
+    fn cookie(&self, one: Waiting, ready: &Ready) -> Result<(), Failed> {
         let peer = one.peer;
         let Ok(cookie) = Cookie::read(&mut one.bytes.as_slice()) else {
             return Ok(());
@@ -373,55 +337,15 @@ impl<'a> Hall<'a> {
         ready
             .remove(one.stream.as_fd())
             .map_err(|error| (peer, error))?;
-        let stream = match self.desk.stream(&cookie, one.stream) {
-            Ok(()) => return Ok(()),
-            Err(stream) => stream,
-        };
-        let Some(limits) = self.serving.offer.open else {
-            self.turn_away(&stream, peer, "no token, and `--iperf3-open` was not given");
-            return Ok(());
-        };
-        let follower = Follower {
-            stream,
-            peer,
-            cookie,
-            limits,
-        };
-        self.sit(follower, scope);
+        if let Err(stream) = self.active.stream(&cookie, one.stream) {
+            let text = format!("{peer} refused: no token; `iperf3 -s` serves clients of iperf3");
+            self.serving.log.refusal(&text);
+            deny(&stream);
+        }
         Ok(())
     }
 
-    /// Serves a client of iperf3, or lets it wait for one that is about to go: whoever follows another at once would be
-    /// told that the server is busy, only because it was faster than the other's last word.
-    fn sit<'scope>(&mut self, one: Follower, scope: &'scope Scope<'scope, 'a>) {
-        let Some((streams, seat)) = self.desk.seat(Some(one.cookie), None) else {
-            if self.desk.is_about_to_be_free() && self.followers.len() < FOLLOWERS {
-                self.followers.push(one);
-            } else {
-                self.turn_away(&one.stream, one.peer, "another client is served");
-            }
-            return;
-        };
-        let (serving, peer) = (self.serving, one.peer);
-        self.start(peer, scope, move || {
-            let client = Client {
-                stream: one.stream,
-                peer,
-                streams,
-                seat: &seat,
-                limits: one.limits,
-            };
-            test::serve(serving, client);
-        });
-    }
-
-    fn turn_away(&self, stream: &TcpStream, peer: SocketAddr, why: &str) {
-        let text = format!("{peer} refused: {why}");
-        self.serving.journal.refusal(&text);
-        deny(stream);
-    }
-
-    /// Whoever comes is asked for a proof of the token.
+    /// A new client is asked for a proof of the token.
     fn challenge(&mut self, one: Waiting, hello: Hello) -> Result<(), Failed> {
         let challenge = Challenge::new(hello).map_err(|error| (one.peer, error))?;
         let mut word = [CHALLENGES; 1 + CHALLENGE_BYTES];
@@ -458,9 +382,12 @@ impl<'a> Hall<'a> {
             .remove(one.stream.as_fd())
             .map_err(|error| (peer, error))?;
         let key = challenge.session(token);
-        let Some((streams, seat)) = self.desk.seat(None, Some(key.clone())) else {
+        let Some((streams, claim)) = self.active.claim(key.clone()) else {
             self.refuse(&one, "another client is served");
-            let left = self.desk.left().map(|left| u32::try_from(left.as_millis()));
+            let left = self
+                .active
+                .left()
+                .map(|left| u32::try_from(left.as_millis()));
             let left = left.and_then(Result::ok).unwrap_or(NOT_KNOWN_MS);
             let mut word = [BUSY; 5];
             word[1..].copy_from_slice(&left.to_be_bytes());
@@ -472,22 +399,22 @@ impl<'a> Hall<'a> {
         tell(&one.stream, &word);
         let serving = self.serving;
         self.start(peer, scope, move || {
-            let guest = Guest {
+            let client = Client {
                 stream: one.stream,
                 peer,
                 key,
                 streams,
-                seat,
+                claim,
             };
-            own::serve(serving, guest);
+            session::serve(serving, client);
         });
         Ok(())
     }
 
     /// A further connection of ours.
     fn further(&mut self, one: Waiting, hello: &Hello, ready: &Ready) -> Result<(), Failed> {
-        match self.desk.shown(hello) {
-            Shown::Nobody => self.refuse(&one, "nobody waits for this connection"),
+        match self.active.shown(hello) {
+            Shown::Unexpected => self.refuse(&one, "nobody waits for this connection"),
             Shown::Taken(streams) => {
                 let removed = ready.remove(one.stream.as_fd());
                 removed.map_err(|error| (one.peer, error))?;
@@ -508,10 +435,10 @@ impl<'a> Hall<'a> {
 
     fn refuse(&self, one: &Waiting, why: &str) {
         let text = format!("{} refused: {why}", one.peer);
-        self.serving.journal.refusal(&text);
+        self.serving.log.refusal(&text);
     }
 
-    /// Somebody is served by a thread of its own.
+    /// A client is served by a thread of its own.
     fn start<'scope>(
         &self,
         peer: SocketAddr,
@@ -521,7 +448,7 @@ impl<'a> Hall<'a> {
         let builder = Builder::new().stack_size(STACK_BYTES);
         if let Err(error) = builder.spawn_scoped(scope, work) {
             let text = format!("{peer} failed: start a thread: {error}");
-            self.serving.journal.refusal(&text);
+            self.serving.log.refusal(&text);
         }
     }
 }
@@ -534,8 +461,8 @@ fn tell(mut stream: &TcpStream, word: &[u8]) {
     let _ = stream.write(word);
 }
 
-/// Says that somebody else is served. What the client has said beyond its cookie is thrown away first: a connection
-/// that is closed over unread bytes takes the word along.
+/// Says to a client of iperf3, in the one word that its protocol has for it, that it is not served. What the client has
+/// said beyond its cookie is thrown away first: a connection that is closed over unread bytes takes the word along.
 fn deny(mut stream: &TcpStream) {
     let _ = stream.read(&mut [0; 4096]);
     tell(stream, &[State::AccessDenied.byte()]);
