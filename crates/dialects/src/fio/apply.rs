@@ -138,7 +138,7 @@ fn set(draft: &mut Draft, kind: &Kind, value: Option<&str>) -> Result<(), Proble
         Kind::Extent(set) => {
             let read = value::extent(text, draft.base());
             let read =
-                read.ok_or_else(|| bad("a size such as `1g`, or a share from 1% to 100%"))?;
+                read.ok_or_else(|| bad("a size such as `1g`, or a share from 0% to 100%"))?;
             let extent = draft.take(read);
             set(draft, extent);
         }
@@ -226,7 +226,8 @@ fn floats(text: &str, max: f64, count: usize) -> Result<Vec<f64>, Problem> {
     };
     let mut floats = Vec::new();
     for part in text.split(':') {
-        let number = value::float(part)
+        // As in fio, a sign of per cent behind a percentile says nothing new.
+        let number = value::float(part.strip_suffix('%').unwrap_or(part))
             .filter(|n| (0.0..=max).contains(n))
             .ok_or_else(expected)?;
         if floats.len() == count {

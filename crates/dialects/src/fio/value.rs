@@ -137,14 +137,17 @@ pub(super) fn size(text: &str, base: KbBase) -> Option<Read<u64>> {
     Some(read)
 }
 
-/// Like [`size`], or a share such as `50%` of the file or device.
+/// Like [`size`], or a share such as `50%` of the file or device; one of 0% is 0 bytes.
 pub(super) fn extent(text: &str, base: KbBase) -> Option<Read<Extent>> {
     let trimmed = text.trim_end();
     if let Some(digits) = trimmed.strip_suffix('%') {
         // fio takes several signs for one: what a program printed with them doubled still runs.
         let digits = digits.trim_end_matches('%');
-        let percent: u8 = digits.parse().ok().filter(|n| (1..=100).contains(n))?;
-        return Some(Read::plain(Extent::Percent(percent)));
+        let percent: u8 = digits.parse().ok().filter(|n| *n <= 100)?;
+        return Some(Read::plain(match percent {
+            0 => Extent::Bytes(0),
+            percent => Extent::Percent(percent),
+        }));
     }
     if trimmed.ends_with(['z', 'Z']) {
         return None;
@@ -355,7 +358,12 @@ mod tests {
         check("100%%", Some(Extent::Percent(100)));
         check("150%", None);
         check("%%", None);
-        check("0%", None);
+        check("0%", Some(Extent::Bytes(0)));
+        check("00%", Some(Extent::Bytes(0)));
+        check("0%%", Some(Extent::Bytes(0)));
+        check("101%", None);
+        check("-1%", None);
+        check("%", None);
         check("5z", None);
         check("1m", Some(Extent::Bytes(1 << 20)));
     }
