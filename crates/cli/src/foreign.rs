@@ -170,6 +170,13 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
             ),
         );
     }
+    // Beside what was read it is told too, by the name of its program.
+    texts
+        .left_out
+        .extend(nothing_of.into_iter().map(|(program, left)| LeftOut {
+            what: format!("an output of {program}: {}", left.what),
+            ..left
+        }));
     texts.left_out.order_by_key(|left| left.line);
     Ok(texts)
 }

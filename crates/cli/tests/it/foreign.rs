@@ -437,3 +437,47 @@ fn every_command_of_the_questions_that_people_ask_works() {
     }
     assert_eq!(told, 34, "every command is tried");
 }
+
+/// The tables of YABS: fio, iperf3 and Geekbench.
+const YABS_TABLES: &str = "\
+fio Disk Speed Tests (Mixed R/W 50/50) (Partition /dev/vda1):
+---------------------------------
+Block Size | 4k            (IOPS) | 64k           (IOPS)
+  ------   | ---            ----  | ----           ----
+Read       | 50.38 MB/s   (12.3k) | 65.80 MB/s    (1.0k)
+Write      | 50.39 MB/s   (12.3k) | 65.90 MB/s    (1.0k)
+Total      | 100.77 MB/s  (24.6k) | 131.70 MB/s   (2.0k)
+
+iperf3 Network Speed Tests (IPv4):
+---------------------------------
+Provider        | Location (Link)           | Send Speed      | Recv Speed      | Ping
+Example Net     | Oslo, NO (10G)            | busy            | 640 Mbits/sec   | 12.5 ms
+
+Geekbench 6 Benchmark Test:
+---------------------------------
+Single Core     | 1500
+";
+
+#[test]
+fn tables_of_yabs_are_read_alone_and_beside_other_outputs() {
+    let bed = Bed::new();
+    write(&bed, "yabs.txt", YABS_TABLES);
+    bed.run(&["import", "yabs.txt"]).code(0).err_has(&[
+        "left out, yabs.txt line 12: iperf3, Example Net, send: busy",
+        "15 figures of yabs",
+    ]);
+    bed.run(&["show", "./yabs.txt"])
+        .code(0)
+        .out_has(&["yabs.fio-4k", "yabs.geekbench6-single"]);
+    let mbw = "AVG\tMethod: MEMCPY\tElapsed: 0.10000\tMiB: 256.00000\tCopy: 2560.000 MiB/s\n";
+    write(&bed, "both.txt", format!("{mbw}\n{YABS_TABLES}"));
+    let both = bed.run(&["import", "both.txt"]).code(0);
+    both.err_has(&["15 figures of yabs", "of mbw"]);
+    // An output of which nothing can be read is told beside one that can.
+    let bench = "A server:\n\ndd Sequential Disk Speed Tests:\n---------------------------------\nWrite | 1 GB/s\n";
+    write(&bed, "beside.txt", format!("{mbw}\n{bench}"));
+    bed.run(&["import", "beside.txt"]).code(0).err_has(&[
+        "left out, beside.txt line 5: an output of yabs: a section that is not read: dd Sequential",
+        "of mbw",
+    ]);
+}

@@ -1,12 +1,13 @@
-//! YABS (Yet Another Bench Script): the JSON that `yabs.sh -j` and `-w` print.
+//! YABS (Yet Another Bench Script): the tables that it prints ([`text`]), and the JSON of `yabs.sh -j` and `-w`.
 //!
 //! The script is not measured by itself: it runs fio, iperf3 and Geekbench and passes on what they say. Its runs of
 //! fio are always the same, so that kurabe's own test of the same definition is known; of Geekbench's scores and of
-//! iperf3's rates against public servers there is none, and they keep their own names. Speeds of fio are in KiB/s,
-//! although `speed_units` calls them `KBps`.
+//! iperf3's rates against public servers there is none, and they keep their own names. Speeds of fio are in KiB/s in
+//! the JSON, although `speed_units` calls them `KBps`; those of the tables have a unit of their own.
 
 #[cfg(test)]
 mod tests;
+mod text;
 mod write;
 
 pub use write::{has_report, report_json};
@@ -26,7 +27,14 @@ use std::collections::BTreeMap;
 /// The reader of YABS' outputs.
 pub(crate) const READER: Reader = Reader {
     program: "yabs",
-    marks: &["\"version\""],
+    marks: &[
+        "\"version\"",
+        "Yet-Another-Bench-Script",
+        text::BLOCKS,
+        text::PLACES,
+        text::SCORES,
+        text::DD,
+    ],
     read,
 };
 
@@ -70,6 +78,7 @@ fn read(text: &str) -> Found {
         report.scores(&mut found);
         tell_apart(&mut found.figures[first..]);
     }
+    text::read(text, &mut found);
     found
 }
 
@@ -122,25 +131,9 @@ impl Report<'_> {
                 continue;
             }
             let number = |key: &str| part.get(key).and_then(positive);
-            let rates = [
-                ("iops", number("iops_rw")),
-                ("read_iops", number("iops_r")),
-                ("write_iops", number("iops_w")),
-            ];
-            let speeds = [
-                ("bw_bytes_per_s", number("speed_rw")),
-                ("read_bw_bytes_per_s", number("speed_r")),
-                ("write_bw_bytes_per_s", number("speed_w")),
-            ];
-            let rate = |quantity, unit, value| {
-                Figure::rate(quantity, unit, MetricClass::Throughput, value)
-            };
-            let rates = rates
-                .into_iter()
-                .filter_map(|(key, value)| Some(rate(key, Unit::OpsPerSecond, value?)));
-            let speeds = speeds
-                .into_iter()
-                .filter_map(|(key, value)| Some(rate(key, Unit::BytesPerSecond, value? * 1024.0)));
+            let rates = [number("iops_rw"), number("iops_r"), number("iops_w")];
+            let kib = |key: &str| number(key).map(|kib| kib * 1024.0);
+            let speeds = [kib("speed_rw"), kib("speed_r"), kib("speed_w")];
             // On ARM its file is smaller. Ours says what it had.
             let said = part.get("size").and_then(Value::as_str);
             let size = said.filter(|size| size.len() < 20).or(match arch {
@@ -149,41 +142,8 @@ impl Report<'_> {
                 _ => None,
             });
             let runtime = part.get("runtime").and_then(positive);
-            let runtime = runtime.unwrap_or(YABS_TIME.as_secs_f64()).to_string();
-            let always = [
-                ("bs", bs),
-                ("iodepth", "64"),
-                ("rwmixread", "50"),
-                ("ioengine", "libaio"),
-                ("rw", "randrw"),
-                ("direct", "1"),
-                ("runtime", &runtime),
-                ("gtod_reduce", "1"),
-            ];
-            let all = always.into_iter().chain(size.map(|size| ("size", size)));
-            let params: BTreeMap<String, String> = all
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into_map();
-            let mut tests = YABS.iter();
-            let test = tests.find(|(of, ..)| *of == bs).map(|(_, test, _)| *test);
-            let ours = test.zip(size).map(|(test, size)| Ours {
-                test: test.into(),
-                set: vec![
-                    ("size", size.to_owned()),
-                    ("runtime", format!("{runtime}s")),
-                ],
-                server: None,
-            });
-            found.push(Figures {
-                cut_short: None,
-                test: format!("yabs.fio-{bs}"),
-                title: format!("random reads and writes of {bs}, half and half, 64 at a time"),
-                copies: YABS_JOBS,
-                params,
-                values: rates.chain(speeds).collect(),
-                ours,
-                ..self.blank.clone()
-            });
+            let runtime = runtime.unwrap_or(YABS_TIME.as_secs_f64());
+            found.push(disk(&self.blank, bs, &rates, &speeds, size, runtime));
         }
     }
 
@@ -194,12 +154,7 @@ impl Report<'_> {
             let mut values = Vec::new();
             for (key, quantity) in [("send", "send_bytes_per_s"), ("recv", "recv_bytes_per_s")] {
                 match bytes_per_s(text(key)) {
-                    Some(value) => values.push(Figure::rate(
-                        quantity,
-                        Unit::NetBytesPerSecond,
-                        MetricClass::Throughput,
-                        value,
-                    )),
+                    Some(value) => values.push(transfer(quantity, value)),
                     None => self.leave(
                         format!("iperf3, {}, {key}: {}", short(provider), short(text(key))),
                         found,
@@ -209,16 +164,7 @@ impl Report<'_> {
             if let Some(ns) = milliseconds(text("latency")) {
                 values.push(Figure::time("ping_ns", MetricClass::LatencyTypical, ns));
             }
-            let title = [mode, provider, place].map(short).join(", ");
-            found.push(Figures {
-                cut_short: None,
-                test: format!("yabs.iperf3-{}", slug(&title)),
-                title: format!("iperf3: {title}"),
-                copies: STREAMS,
-                nature: Nature::Network,
-                values,
-                ..self.blank.clone()
-            });
+            found.push(network(&self.blank, [mode, provider, place], values));
         }
     }
 
@@ -236,22 +182,107 @@ impl Report<'_> {
                     self.leave(format!("Geekbench {version}: no `{key}` score"), found);
                     continue;
                 };
-                found.push(Figures {
-                    cut_short: None,
-                    test: format!("yabs.geekbench{version}-{key}"),
-                    title: format!("Geekbench {version}, {key}-core score"),
-                    copies,
-                    nature: Nature::Compute,
-                    values: vec![Figure::rate(
-                        "score",
-                        Unit::Number,
-                        MetricClass::Compute,
-                        value,
-                    )],
-                    ..self.blank.clone()
-                });
+                found.push(score(&self.blank, &version.to_string(), key, copies, value));
             }
         }
+    }
+}
+
+/// Figures of a run of fio: operations and bytes a second of both directions together, of reads, and of writes.
+fn disk(
+    blank: &Figures,
+    bs: &str,
+    iops: &[Option<f64>; 3],
+    bytes_per_s: &[Option<f64>; 3],
+    size: Option<&str>,
+    runtime: f64,
+) -> Figures {
+    let named = |what: &'static str, unit: Unit, values: &[Option<f64>; 3]| {
+        let ways = ["", "read_", "write_"].into_iter().zip(*values);
+        let known = ways.filter_map(move |(way, value)| Some((format!("{way}{what}"), value?)));
+        let of = move |(key, value)| Figure::rate(key, unit, MetricClass::Throughput, value);
+        known.map(of).collect::<Vec<Figure>>()
+    };
+    let rates = named("iops", Unit::OpsPerSecond, iops);
+    let speeds = named("bw_bytes_per_s", Unit::BytesPerSecond, bytes_per_s);
+    let runtime = runtime.to_string();
+    let always = [
+        ("bs", bs),
+        ("iodepth", "64"),
+        ("rwmixread", "50"),
+        ("ioengine", "libaio"),
+        ("rw", "randrw"),
+        ("direct", "1"),
+        ("runtime", &runtime),
+        ("gtod_reduce", "1"),
+    ];
+    let all = always.into_iter().chain(size.map(|size| ("size", size)));
+    let params: BTreeMap<String, String> = all
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into_map();
+    let mut tests = YABS.iter();
+    let test = tests.find(|(of, ..)| *of == bs).map(|(_, test, _)| *test);
+    let ours = test.zip(size).map(|(test, size)| Ours {
+        test: test.into(),
+        set: vec![
+            ("size", size.to_owned()),
+            ("runtime", format!("{runtime}s")),
+        ],
+        server: None,
+    });
+    Figures {
+        test: format!("yabs.fio-{bs}"),
+        title: format!("random reads and writes of {bs}, half and half, 64 at a time"),
+        copies: YABS_JOBS,
+        params,
+        values: rates.into_iter().chain(speeds).collect(),
+        ours,
+        ..blank.clone()
+    }
+}
+
+/// Figures of a run of iperf3: the kind of addresses, the provider, and the place.
+fn network(blank: &Figures, names: [&str; 3], values: Vec<Figure>) -> Figures {
+    let names = names.map(short);
+    let known: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.is_empty())
+        .collect();
+    let title = known.join(", ");
+    Figures {
+        test: format!("yabs.iperf3-{}", slug(&title)),
+        title: format!("iperf3: {title}"),
+        copies: STREAMS,
+        nature: Nature::Network,
+        values,
+        ..blank.clone()
+    }
+}
+
+fn transfer(quantity: &str, bytes_per_s: f64) -> Figure {
+    Figure::rate(
+        quantity,
+        Unit::NetBytesPerSecond,
+        MetricClass::Throughput,
+        bytes_per_s,
+    )
+}
+
+/// A score of Geekbench: `single` or `multi`.
+fn score(blank: &Figures, version: &str, key: &str, copies: u32, value: f64) -> Figures {
+    Figures {
+        test: format!("yabs.geekbench{version}-{key}"),
+        title: format!("Geekbench {version}, {key}-core score"),
+        copies,
+        nature: Nature::Compute,
+        values: vec![Figure::rate(
+            "score",
+            Unit::Number,
+            MetricClass::Compute,
+            value,
+        )],
+        ..blank.clone()
     }
 }
 
