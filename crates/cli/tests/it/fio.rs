@@ -14,6 +14,7 @@ mod on_names;
 mod options;
 mod queues;
 mod reports;
+mod retraced;
 mod status;
 mod verified;
 mod words;

@@ -144,7 +144,7 @@ fn checked(
     }
     if plan.output.is_readonly {
         for job in plan.jobs() {
-            if job.does.pattern.mix != Mix::Read {
+            if job.does.pattern.mix != Mix::Read && !job.only_checks() {
                 let what = "writes, and `--readonly` forbids it".to_owned();
                 return Err(Error::Conflict {
                     place: job.place.clone(),

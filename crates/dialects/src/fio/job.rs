@@ -25,7 +25,7 @@ pub use reporting::{Logs, PERCENTILES, Reporting, Unified};
 pub enum Extent {
     /// Bytes.
     Bytes(u64),
-    /// Whole per cents from 1 to 100, of what is there when the job starts.
+    /// Whole per cents up to 100, of what is there when the job starts.
     Percent(u8),
 }
 
@@ -55,8 +55,8 @@ pub struct Job {
     pub amount: Amount,
     /// On which files.
     pub target: Target,
-    /// Every run has the same order.
-    pub is_repeatable: bool,
+    /// What is the same in every run.
+    pub repeats: Repeats,
     /// Seed of the order.
     pub seed: u64,
     /// The latency that the search for a depth keeps; a latency of 0 is no search.
@@ -291,7 +291,7 @@ impl Default for Job {
             },
             amount: Amount::default(),
             target: Target::default(),
-            is_repeatable: true,
+            repeats: Repeats::default(),
             seed: 0x89,
             latency: LatencyTarget {
                 latency: Nanos::ZERO,
@@ -323,6 +323,24 @@ impl Default for Job {
                 grace: Nanos::from_secs(1),
                 redirects: true,
             },
+        }
+    }
+}
+
+/// What is drawn in the same way in every run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeats {
+    /// `randrepeat`.
+    pub order: bool,
+    /// `allrandrepeat`.
+    pub all: bool,
+}
+
+impl Default for Repeats {
+    fn default() -> Self {
+        Self {
+            order: true,
+            all: false,
         }
     }
 }
@@ -390,6 +408,11 @@ impl Job {
             Some("aio" | "linuxaio") => "libaio",
             Some(word) => word,
         }
+    }
+
+    /// Whether what is drawn is the same in every run. As in fio 3.33 a seed that is given makes it so too.
+    pub fn is_repeatable(&self) -> bool {
+        self.repeats.order || self.repeats.all || self.has("randseed")
     }
 
     /// Whether it writes nothing and judges what an earlier one wrote.

@@ -240,7 +240,7 @@ fn whole(job: &Job) -> model::job::Job {
         does.engine = IoEngine::DefragInPlace;
     }
     rates(&mut does);
-    does.seed = job.is_repeatable.then(|| stream(job, 0).next());
+    does.seed = (job.is_repeatable() || job.verify.is_on).then(|| stream(job, 0).next());
     does.start_delay = Nanos(start_delay(job));
     does.samples = Some(Nanos(window(job)));
     let logs = &job.reporting.logs;

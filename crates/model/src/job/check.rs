@@ -260,7 +260,7 @@ impl Job {
         if self.steps.is_unaligned {
             return Err("verify: blocks of any size have no headers in known places".to_owned());
         }
-        if how.only_checks && self.pattern.mix.trims() {
+        if self.only_checks() && self.pattern.mix.trims() {
             return Err("verify: a job that only checks would trim what it checks".to_owned());
         }
         let moves_data = self.engine.has_data() && !self.engine.is_on_room();
@@ -278,6 +278,14 @@ impl Job {
         Ok(())
     }
 
+    /// How many writes are looked for at a time in a job that only checks; `None` where all of them must be known
+    /// first, because later ones may have written over parts of earlier ones.
+    pub fn checked_at_once(&self) -> Option<u64> {
+        let how = self.verify.as_ref().filter(|how| how.only_checks)?;
+        let portion = how.backlog.unwrap_or(CHECKED_AT_ONCE);
+        self.writes_coincide().then_some(portion)
+    }
+
     /// Writes that may wait to be checked at the same time, in a job that works on so many bytes of all its files.
     pub fn ledger_room(&self, region: u64) -> usize {
         let (bytes, ops) = self.end.whole(region);
@@ -286,6 +294,9 @@ impl Job {
             .saturating_add(1)
             .min(ops);
         let backlog = self.verify.as_ref().and_then(|how| {
+            if how.only_checks {
+                return self.checked_at_once();
+            }
             // With a part of the backlog checked at a time the rest stays, and more comes.
             how.backlog.filter(|_| how.backlog_batch.is_none())
         });
@@ -396,6 +407,8 @@ pub const HEADER: usize = 40;
 const FILES_MAX: u32 = 65_000;
 /// Threads of one job.
 const THREADS_MAX: u32 = 4096;
+/// Writes that a job looks for at a time where it only checks and does not say how many: 2 MiB of memory.
+const CHECKED_AT_ONCE: u64 = 1 << 16;
 /// Writes that are remembered until they are checked: 3 GiB of memory.
 const WRITES_MAX: usize = 1 << 27;
 /// The largest block: what fits into the kernel's 31 bits of result, less a page.

@@ -7,10 +7,12 @@
 
 mod check;
 mod definition;
+mod geometry;
 mod parts;
 mod priority;
 mod program;
 mod report;
+mod shared;
 mod task;
 
 use crate::order::Order as _;
@@ -533,9 +535,9 @@ impl Job {
 
     /// Whether it changes what it works on.
     pub fn writes(&self) -> bool {
-        let only_checks = self.verify.as_ref().is_some_and(|how| how.only_checks);
         let changes = self.pattern.mix != Mix::Read || self.engine == IoEngine::Falloc;
-        changes && !(only_checks && self.pattern.mix == Mix::Write)
+        // A check that would trim is refused.
+        changes && (!self.only_checks() || self.pattern.mix.trims())
     }
 
     /// Whether the engine, as far as it is known beforehand, does one operation per system call and waits for it.

@@ -346,6 +346,9 @@ pub struct Verify {
     pub interval_bytes: Option<u64>,
     /// Where in its interval a header stands.
     pub offset_bytes: u64,
+    /// Other jobs write to the same places meanwhile: a block of theirs is as right as one of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_shared: bool,
 }
 
 impl Verify {
@@ -360,6 +363,7 @@ impl Verify {
             backlog_batch: None,
             interval_bytes: None,
             offset_bytes: 0,
+            is_shared: false,
         }
     }
 }

@@ -86,6 +86,22 @@ pub(super) trait Checked {
 
     /// Judges `block`, read from `offset`. `writing` is the writing that it must be from, where that is known.
     fn check(&self, block: &[u8], offset: u64, writing: Option<u64>) -> Result<(), Damage>;
+
+    /// How long the block is that begins with this intact header, made for this offset; `None` where there is none.
+    fn length(&self, block: &[u8], offset: u64) -> Option<usize>;
+
+    /// The upper half of the number of the writing.
+    fn word(&self, block: &[u8]) -> Option<u32>;
+
+    /// Whether these are bytes of a pattern, from any place of it on.
+    fn continues(&self, block: &[u8]) -> bool;
+}
+
+/// A part of a header.
+fn part(header: &[u8], place: &Range<usize>) -> Option<u64> {
+    let mut bytes = [0; 8];
+    bytes[..place.len()].copy_from_slice(header.get(place.clone())?);
+    Some(u64::from_le_bytes(bytes))
 }
 
 /// fio's number of a method.
@@ -145,11 +161,7 @@ impl Checked for VerifyMethod {
         let Some((header, data)) = block.split_at_checked(self.header()) else {
             return Err(Damage::NoHeader);
         };
-        let read = |place: &Range<usize>| {
-            let mut bytes = [0; 8];
-            bytes[..place.len()].copy_from_slice(&header[place.clone()]);
-            u64::from_le_bytes(bytes)
-        };
+        let read = |place: &Range<usize>| part(header, place).unwrap_or(0);
         if read(&(0..METHOD.start)) != u64::from(MAGIC) {
             return Err(Damage::NoHeader);
         }
@@ -175,6 +187,32 @@ impl Checked for VerifyMethod {
             Some(expected) if expected != found => Err(Damage::Stale { found, expected }),
             _ => Ok(()),
         }
+    }
+
+    fn length(&self, block: &[u8], offset: u64) -> Option<usize> {
+        let header = block.get(..HEADER).filter(|_| self.header() > 0)?;
+        let own = sums::crc32c(&header[..OWN_SUM.start]).to_le_bytes();
+        let is_intact = part(header, &(0..METHOD.start))? == u64::from(MAGIC)
+            && own == header[OWN_SUM]
+            && part(header, &METHOD)? == u64::from(number(self))
+            && part(header, &OFFSET)? == offset;
+        let length = usize::try_from(part(header, &LENGTH)?).ok()?;
+        (is_intact && length >= self.header()).then_some(length)
+    }
+
+    fn word(&self, block: &[u8]) -> Option<u32> {
+        let header = block.get(..HEADER).filter(|_| self.header() > 0)?;
+        u32::try_from(part(header, &WRITING[0])?).ok()
+    }
+
+    fn continues(&self, block: &[u8]) -> bool {
+        let Self::Pattern(pattern) = self else {
+            return false;
+        };
+        (0..pattern.len()).any(|from| {
+            let bytes = pattern.iter().cycle().skip(from);
+            block.iter().eq(bytes.take(block.len()))
+        })
     }
 }
 

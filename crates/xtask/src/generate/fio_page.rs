@@ -41,6 +41,12 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
   `filename` are made, as in fio; those in which nothing came to lie go again. The files of all jobs together take half
   of what is free at most.
 * `verify_only`, and `verify` of a job that only reads, want files that are there. fio makes them, and finds them wrong.
+* `verify_only` writes nothing, whatever `rw` says, and needs no consent. It goes through the writes of the options
+  again and looks for the last one of each place, so that blocks which were written over in part are not missed. Blocks
+  say their own length, and headers of this program which options wrote them. Where another program, or other options,
+  drew places or sizes, the whole region is searched for headers: each block that is found is judged, and a place
+  without one is counted in a note and is no damage. The same holds behind the last block of a job with a `runtime`.
+  With `verify`, what is drawn is the same in every run, also with `randrepeat=0`.
 * The header of `verify` is fio's, and either checks what the other wrote, but for `verify=sha512`: fio 3.33 keeps no
   checksum there, and finds no damage (a byte that was changed inside of such a block passes). Here it is the real one;
   fio takes blocks of ours for damaged, and the other way round. In `verify=sha256` fio keeps 64 bits of the checksum

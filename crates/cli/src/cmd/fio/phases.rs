@@ -118,6 +118,8 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
             let so_far = longest.entry(path.to_owned()).or_default();
             *so_far = end.max(*so_far);
         }
+        Task::share_places(&mut tasks)
+            .map_err(|why| failure(Exit::Usage, why, Some(OWN_PLACES)))?;
         phase.tasks = tasks;
     }
     take_along(&mut phases);
@@ -230,6 +232,10 @@ fn take_along(phases: &mut [Phase<'_>]) {
         }
     }
 }
+
+/// What helps where jobs would take each other's blocks for damage.
+const OWN_PLACES: &str = "`offset_increment` gives each clone a part of its own, `stonewall` lets jobs wait for each \
+                          other, and without `filename` each has a file";
 
 /// Letters of a case's name at most.
 const NAME_MAX: usize = 60;

@@ -152,6 +152,12 @@ pub static LIMITS: &[Limit] = &[
         |job| job.has("random_generator"),
         "the order of offsets is this program's own, and needs no map",
     ),
+    limit(
+        "randrepeat",
+        Reach::NotedInPart,
+        |job| job.verify.is_on && !job.is_repeatable(),
+        "with `verify` the work is the same in every run, so that a later check finds the blocks",
+    ),
     in_part(
         "verify_pattern",
         |job| {

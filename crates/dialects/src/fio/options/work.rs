@@ -109,20 +109,21 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "randrepeat",
         "1",
-        Kind::Bool(|d, on| d.job.is_repeatable = on),
-        "Random offsets come in the same order in every run.",
+        Kind::Bool(|d, on| d.job.repeats.order = on),
+        "What is drawn of the work (offsets, sizes, kinds) is the same in every run. `randseed` and `allrandrepeat` \
+             make it so as well, as in fio.",
     ),
     OptionDef::new(
         "allrandrepeat",
         "0",
-        Kind::Bool(|d, on| d.job.is_repeatable |= on),
-        "Everything random is the same in every run.",
+        Kind::Bool(|d, on| d.job.repeats.all = on),
+        "The same, whatever `randrepeat` says.",
     ),
     OptionDef::new(
         "randseed",
         "0x89",
         Kind::Int(0..=u64::MAX, |d, n| d.job.seed = n),
-        "Seed of what is random.",
+        "Seed of what is random; given, it is that of every run.",
     ),
     OptionDef::new(
         "random_generator",

@@ -286,3 +286,67 @@ fn favourite_files_have_the_laws_of_favourite_offsets() {
         check(value, None);
     }
 }
+
+#[test]
+fn nothing_is_a_share_wherever_shares_are_taken_and_more_than_all_is_none() {
+    let zero = Extent::Bytes(0);
+    type Of = fn(&Job) -> Option<Extent>;
+    let options: [(&str, Of); 6] = [
+        ("size", |job| job.amount.size),
+        ("io_size", |job| job.amount.io_size),
+        ("io_limit", |job| job.amount.io_size),
+        ("offset", |job| Some(job.amount.offset)),
+        ("fileoffset", |job| Some(job.amount.offset)),
+        ("offset_increment", |job| Some(job.amount.offset_increment)),
+    ];
+    for (option, of) in options {
+        let read = |value: &str| file(&format!("[a]\n{option}={value}\n"));
+        let found = |value: &str| of(first(&read(value).unwrap()));
+        // As fio 3.33 reads them.
+        for nothing in ["0", "0%", "00%", "0%%", "0k", "0x0"] {
+            assert_eq!(found(nothing), Some(zero), "{option}={nothing}");
+        }
+        assert_eq!(found("1%"), Some(Extent::Percent(1)), "{option}");
+        assert_eq!(found("100%"), Some(Extent::Percent(100)), "{option}");
+        for odd in [
+            "101%", "256%", "-1%", "-1", "%", "1.5%", "50 %", "4z", "max",
+        ] {
+            assert!(read(odd).is_err(), "{option}={odd}");
+        }
+    }
+}
+
+#[test]
+fn a_sign_of_per_cent_behind_a_percentile_is_none_of_its_own() {
+    let of = |line: &str| first(&file(&format!("[a]\n{line}\n")).unwrap()).clone();
+    let same = |one: &str, other: &str| {
+        let (one, other) = (of(one), of(other));
+        assert_eq!(one.latency, other.latency);
+        assert_eq!(one.reporting.percentiles, other.reporting.percentiles);
+    };
+    same("latency_percentile=99%", "latency_percentile=99");
+    same("percentile_list=50%:99.9%", "percentile_list=50:99.9");
+    for odd in [
+        "latency_percentile=101%",
+        "latency_percentile=%",
+        "percentile_list=50%%",
+    ] {
+        assert!(file(&format!("[a]\n{odd}\n")).is_err(), "{odd}");
+    }
+}
+
+#[test]
+fn what_is_drawn_repeats_where_one_of_three_options_says_so() {
+    let check = |options: &str, repeats: bool| {
+        let plan = file(&format!("[a]\nsize=1m\nrw=randwrite\n{options}\n")).unwrap();
+        assert_eq!(first(&plan).is_repeatable(), repeats, "{options}");
+    };
+    // As fio 3.33 does it, whichever comes first.
+    check("", true);
+    check("randrepeat=0", false);
+    check("randrepeat=0\nallrandrepeat=1", true);
+    check("allrandrepeat=1\nrandrepeat=0", true);
+    check("allrandrepeat=0\nrandrepeat=0", false);
+    check("randrepeat=1\nallrandrepeat=0", true);
+    check("randrepeat=0\nrandseed=7", true);
+}

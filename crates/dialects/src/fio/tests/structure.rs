@@ -276,6 +276,8 @@ fn command_lines_that_fio_refuses_are_refused() {
     );
     check("--name=a --terse-version=2", "3, 4 or 5");
     check("--name=a --rw=write --readonly", "forbids it");
+    check("--name=a --rw=randrw --verify=md5 --readonly", "forbids it");
+    line("--name=a --size=1m --rw=randrw --verify=md5 --verify_only --readonly").unwrap();
     check("--name=a --runtime=30sec --warnings-fatal", "microseconds");
     check(
         "nowhere.fio",

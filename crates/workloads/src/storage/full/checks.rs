@@ -1,6 +1,13 @@
 //! Stamping what is written, and judging what is read back.
+//!
+//! A job that judges its own writes knows each of them. One that judges those of an earlier job makes the same writes
+//! once more without writing ([`Checks::retrace`]), and asks what is known of them ([`Known`]): a place without a
+//! header is damage where there was one for sure, and is else counted by itself. Where the headers tell that another
+//! program drew the places, they are searched for from the beginning of each file to its end ([`Checks::searches`]).
 
+use super::known::Known;
 use super::ledger::{Entry, Ledger};
+use super::missing::Missing;
 use crate::storage::verify::{Checked, Damage};
 use engine::workload::WorkError;
 use model::job::Verify;
@@ -11,28 +18,48 @@ use std::path::Path;
 pub(super) struct Checks {
     pub(super) how: Verify,
     pub(super) ledger: Ledger,
+    known: Known,
     /// Mismatches are let pass.
     goes_on: bool,
-    /// The number of the next writing.
+    /// The number of the next writing, behind the word of the description.
     writing: u64,
     /// Intervals that were right and that were not.
     right: u64,
     wrong: u64,
     /// The first that was not, in words.
     first: Option<String>,
+    missing: Missing,
+    /// Places are searched for, because it is another program that drew them.
+    is_search: bool,
+}
+
+/// What is known of a block that is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// This writing of the job's own.
+    Writing(u64),
+    /// That it was written just now, by this job or one beside it.
+    Written,
+    /// That a job of the same description wrote it as this writing.
+    Retraced(u64),
+    /// That it was asked for.
+    Any,
 }
 
 impl Checks {
     /// With room for so many writes that wait to be checked.
-    pub(super) fn new(how: &Verify, room: usize, goes_on: bool) -> Self {
+    pub(super) fn new(how: &Verify, room: usize, goes_on: bool, known: Known) -> Self {
         Self {
             how: how.clone(),
             ledger: Ledger::new(room),
+            known,
             goes_on,
-            writing: 0,
+            writing: u64::from(known.word) << 32,
             right: 0,
             wrong: 0,
             first: None,
+            missing: Missing::default(),
+            is_search: false,
         }
     }
 
@@ -56,50 +83,185 @@ impl Checks {
         }
     }
 
+    /// An earlier job has made this write.
+    pub(super) fn retrace(&mut self, file: u32, offset: u64, len: u32) {
+        self.writing += 1;
+        self.ledger.add(Entry {
+            offset,
+            writing: self.writing,
+            len,
+            file: u16::try_from(file).unwrap_or(u16::MAX),
+            gone: false,
+        });
+    }
+
     /// Whether enough was written for a check in between.
     pub(super) fn is_time(&self) -> bool {
-        self.how
-            .backlog
-            .is_some_and(|backlog| self.ledger.len() as u64 >= backlog)
+        let most = if self.how.only_checks {
+            self.known.at_once
+        } else {
+            self.how.backlog
+        };
+        most.is_some_and(|most| self.ledger.len() as u64 >= most)
     }
 
     /// Begins to check: what a check in between takes, or all there is.
     pub(super) fn begin(&mut self, all: bool) {
-        let most = self.how.backlog_batch.filter(|_| !all);
+        let is_part = !all && !self.how.only_checks;
+        let most = self.how.backlog_batch.filter(|_| is_part);
         let most = most.and_then(|most| usize::try_from(most).ok());
         self.ledger.begin(most.unwrap_or(usize::MAX));
+        if self.is_sure() {
+            self.settle();
+        }
     }
 
-    /// Judges what was read from `offset` of a file. `writing` is the one that it must be from, where that is known.
+    /// Judges what was read from `offset` of a file, and says how much of it was dealt with: the rest belongs to a
+    /// block that ends behind it.
     pub(super) fn judge(
         &mut self,
         data: &mut [u8],
         path: &Path,
         offset: u64,
-        writing: Option<u64>,
+        expected: Expected,
+    ) -> Result<usize, WorkError> {
+        let mut at = 0;
+        while at < data.len() {
+            let place = offset + at as u64;
+            let rest = &data[at..];
+            let len = match expected {
+                Expected::Writing(_) | Expected::Written => self.interval().min(rest.len()),
+                _ => match self.length_of(rest, place) {
+                    Some(len) if len > rest.len() => {
+                        self.missing.larger = self.missing.larger.max(len as u64);
+                        break;
+                    }
+                    Some(len) => match self.overlaid(&rest[..len], place) {
+                        Some(until) if !self.is_retraced(expected) => {
+                            at += until;
+                            continue;
+                        }
+                        _ => len,
+                    },
+                    None => self.step(rest.len()),
+                },
+            };
+            self.judge_block(at, len, data, path, place, expected)?;
+            at += len;
+        }
+        Ok(at)
+    }
+
+    fn judge_block(
+        &mut self,
+        at: usize,
+        len: usize,
+        data: &mut [u8],
+        path: &Path,
+        place: u64,
+        expected: Expected,
     ) -> Result<(), WorkError> {
-        for (part, at) in data
-            .chunks_mut(self.interval())
-            .zip((offset..).step_by(self.interval()))
-        {
-            self.swap(part);
-            match self.how.method.check(part, at, writing) {
-                Ok(()) => self.right += 1,
-                Err(damage) => self.mismatch(path, at, &damage)?,
+        let block = &mut data[at..at + len];
+        self.swap(block);
+        let (writing, retraced) = match expected {
+            Expected::Writing(writing) => (Some(writing), None),
+            Expected::Retraced(writing) => (None, Some(writing)),
+            Expected::Written => (None, None),
+            Expected::Any => (None, Some(0)),
+        };
+        let method = &self.how.method;
+        if retraced.is_some() && !self.is_sure() && method.continues(block) {
+            self.right += 1;
+            return Ok(());
+        }
+        match (method.check(block, place, writing), retraced) {
+            (Ok(()), None) => self.right += 1,
+            (Ok(()), Some(number)) => {
+                self.right += 1;
+                let is_ours = method
+                    .word(block)
+                    .is_some_and(|word| word == self.known.word);
+                self.missing.is_ours |= is_ours && self.known.word > 0;
+                self.missing.last_found = self.missing.last_found.max(number);
             }
+            (Err(damage), Some(number)) if !self.known.is_certain(method, block, place) => {
+                if self.is_sure() && !self.known.ends_early && self.how.is_fatal {
+                    return self.mismatch(path, place, &damage);
+                }
+                let words = || Self::words(path, place, &damage);
+                self.missing.add(number, words);
+            }
+            (Err(damage), _) => self.mismatch(path, place, &damage)?,
         }
         Ok(())
+    }
+
+    /// How long the block is that begins here, from its own header; an interval where those are asked for.
+    fn length_of(&self, data: &[u8], place: u64) -> Option<usize> {
+        if self.how.interval_bytes.is_some() {
+            return Some(self.interval().min(data.len()));
+        }
+        let to = usize::try_from(self.how.offset_bytes).ok()?;
+        self.how.method.length(data.get(to..)?, place)
+    }
+
+    /// Where in a block another one begins: it was written over in part, and the rest of it says nothing.
+    fn overlaid(&self, block: &[u8], place: u64) -> Option<usize> {
+        if self.how.interval_bytes.is_some() {
+            return None;
+        }
+        let mut inside = (0..block.len()).step_by(self.known.grain.max(1)).skip(1);
+        inside.find(|at| self.length_of(&block[*at..], place + *at as u64).is_some())
+    }
+
+    /// Whether it is sure that this very block was the last one to be written there.
+    const fn is_retraced(&self, expected: Expected) -> bool {
+        matches!(expected, Expected::Retraced(_)) && self.is_sure()
+    }
+
+    /// How far it is to the next place where a block may begin, where none begins here.
+    fn step(&self, rest: usize) -> usize {
+        if self.is_sure() || self.known.all {
+            return rest;
+        }
+        self.known.grain.min(rest)
     }
 
     #[cold]
     fn mismatch(&mut self, path: &Path, at: u64, damage: &Damage) -> Result<(), WorkError> {
         self.wrong += 1;
-        let words = format!("verify `{}` at offset {at}: {damage}", path.display());
+        let words = Self::words(path, at, damage);
         if self.how.is_fatal && !self.goes_on {
             return Err(WorkError::Wrong(words));
         }
         self.first.get_or_insert(words);
         Ok(())
+    }
+
+    fn words(path: &Path, at: u64, damage: &Damage) -> String {
+        format!("verify `{}` at offset {at}: {damage}", path.display())
+    }
+
+    /// Whether the places that are looked at are those of the job that wrote.
+    const fn is_sure(&self) -> bool {
+        let known = &self.known;
+        let missing = &self.missing;
+        (known.all && !known.ends_early && missing.larger == 0)
+            || (!self.is_search && (known.order || missing.is_ours))
+    }
+
+    /// Whether places have to be searched for; told once.
+    pub(super) fn searches(&mut self) -> bool {
+        let has_headers = self.how.method.header() > 0;
+        let is_left = !self.missing.is_empty() || self.missing.larger > 0;
+        let is_unsure = self.how.only_checks && is_left && !self.is_sure();
+        if !has_headers || !is_unsure || self.is_search {
+            return false;
+        }
+        self.is_search = true;
+        (self.right, self.wrong, self.first) = (0, 0, None);
+        self.missing = Missing::default();
+        true
     }
 
     /// Headers stand elsewhere in their interval.
@@ -123,14 +285,56 @@ impl Checks {
         (self.right, self.wrong)
     }
 
-    /// Everything has been checked: an error where something was wrong and is not let pass.
-    pub(super) fn verdict(&self) -> Result<(), WorkError> {
+    /// Places without a block are damage where the last block of the job that wrote lies behind them.
+    fn settle(&mut self) {
+        let until = if self.known.ends_early {
+            self.missing.last_found
+        } else {
+            u64::MAX
+        };
+        let (count, first) = self.missing.take(until);
+        self.wrong += count;
+        if let Some(first) = first {
+            self.first.get_or_insert(first);
+        }
+    }
+
+    /// What could not be judged, in words.
+    pub(super) fn unjudged(&self) -> Option<String> {
+        let count = self.missing.count();
+        if self.missing.larger > 0 {
+            return Some(format!(
+                "verify: blocks of up to {} bytes stand there, longer than what is read at a time: not judged",
+                self.missing.larger
+            ));
+        }
+        let why = if self.is_sure() {
+            "the job that wrote may have ended before"
+        } else {
+            "another program or other options wrote, and which places they drew is not known"
+        };
+        (count > 0).then(|| {
+            format!("verify: {count} places hold no block of this check and were not judged: {why}")
+        })
+    }
+
+    /// Everything has been checked: an error where something was wrong and is not let pass, or nothing could be judged.
+    pub(super) fn verdict(&mut self) -> Result<(), WorkError> {
+        if self.is_sure() {
+            self.settle();
+        }
         match &self.first {
             Some(first) if !self.goes_on && self.wrong > 1 => Err(WorkError::Wrong(format!(
                 "{first} (and {} more)",
                 self.wrong - 1
             ))),
             Some(first) if !self.goes_on => Err(WorkError::Wrong(first.clone())),
+            None if self.right == 0 => match self.unjudged() {
+                Some(why) => Err(WorkError::Failed(format!(
+                    "{why}\nhint: check with the options, and the program, that wrote"
+                ))),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -149,7 +353,7 @@ mod tests {
                 offset_bytes,
                 ..Verify::new(VerifyMethod::Crc32c)
             };
-            let mut checks = Checks::new(&how, 1, false);
+            let mut checks = Checks::new(&how, 1, false, Known::default());
             let mut data: Vec<u8> = (0..=255).cycle().take(8192).collect();
             let writing = checks.stamp(&mut data, 4096);
             let place = usize::try_from(offset_bytes).unwrap();
@@ -160,13 +364,13 @@ mod tests {
             );
             let path = Path::new("f");
             checks
-                .judge(&mut data.clone(), path, 4096, Some(writing))
+                .judge(&mut data.clone(), path, 4096, Expected::Writing(writing))
                 .unwrap();
             checks.verdict().unwrap();
             let intervals = 8192 / interval;
             assert_eq!(checks.counts(), (intervals, 0));
             data[8191] ^= 1;
-            checks.judge(&mut data, path, 4096, None).unwrap();
+            checks.judge(&mut data, path, 4096, Expected::Any).unwrap();
             assert_eq!(checks.counts(), (2 * intervals - 1, 1));
             let said = checks.verdict().unwrap_err().to_string();
             let at = 4096 + 8192 - interval;

@@ -54,8 +54,9 @@ impl<E: Engine> Full<E> {
             if let Some(checks) = &mut self.checks {
                 let data = self.engine.buffer(completion.slot);
                 let at = self.writer.at(slot.turn);
-                if let Err(error) = judge(checks, data, &slot, &self.paths, at) {
-                    self.breaks(error, None);
+                match judge(checks, data, &slot, &self.paths, at) {
+                    Ok(dealt_with) => self.searched(&slot, dealt_with),
+                    Err(error) => self.breaks(error, None),
                 }
             }
             let bytes = u64::from(slot.target.len);
@@ -161,9 +162,9 @@ fn judge(
     slot: &Slot,
     paths: &[PathBuf],
     at: usize,
-) -> Result<(), WorkError> {
+) -> Result<usize, WorkError> {
     let target = slot.target;
-    let writing = match slot.judge {
+    let expected = match slot.judge {
         Judge::Not if target.kind == Kind::Write => {
             checks.wrote(Entry {
                 offset: target.offset,
@@ -172,12 +173,11 @@ fn judge(
                 file: u16::try_from(target.file).unwrap_or(u16::MAX),
                 gone: false,
             });
-            return Ok(());
+            return Ok(0);
         }
-        Judge::Not => return Ok(()),
-        Judge::Alone => None,
-        Judge::Writing(writing) => Some(writing),
+        Judge::Not => return Ok(0),
+        Judge::As(expected) => expected,
     };
     let data = &mut buffer[at..at + index(target.len)];
-    checks.judge(data, &paths[index(target.file)], target.offset, writing)
+    checks.judge(data, &paths[index(target.file)], target.offset, expected)
 }

@@ -45,6 +45,10 @@ pub(super) struct Course {
     anew: Option<u32>,
     /// Walks in sequence may leave their region before its bytes are done.
     leaves: bool,
+    /// Where the regions of files begin, how long they are, and what places in them are multiples of.
+    first: u64,
+    regions: Vec<u64>,
+    grain: u64,
 }
 
 /// Which file is next.
@@ -219,6 +223,9 @@ impl Course {
                 budget
             },
             leaves,
+            first,
+            regions: sizes_of_files.to_vec(),
+            grain: job.size_range().0.max(1),
             total,
             trimmed: None,
             trims_then_writes: job.pattern.mix == Mix::TrimWrite,
@@ -238,6 +245,17 @@ impl Course {
     /// What is left to do.
     pub(super) const fn budget(&mut self) -> &mut Budget {
         &mut self.budget
+    }
+
+    /// Where the region of a file begins, and how long it is.
+    pub(super) fn region(&self, file: u32) -> (u64, u64) {
+        let bytes = self.regions.get(index(file)).copied().unwrap_or(0);
+        (self.first, bytes)
+    }
+
+    /// The smallest of its operations, in bytes.
+    pub(super) const fn grain(&self) -> u64 {
+        self.grain
     }
 
     /// Whether all of it has begun.

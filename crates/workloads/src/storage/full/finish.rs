@@ -48,6 +48,7 @@ impl<E: Engine> Full<E> {
                     right + wrong
                 ));
             }
+            self.notes.extend(checks.unjudged());
         }
         let failed: u64 = self.errors.counts.iter().sum();
         if failed > 0 {
@@ -77,7 +78,7 @@ impl<E: Engine> Full<E> {
         self.drain()?;
         self.check_the_rest()?;
         self.sync_the_rest()?;
-        self.checks.as_ref().map_or(Ok(()), Checks::verdict)
+        self.checks.as_mut().map_or(Ok(()), Checks::verdict)
     }
 
     /// The figures of the measured part, so far.

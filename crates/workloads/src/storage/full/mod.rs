@@ -32,6 +32,8 @@ pub(super) use times::Times;
 pub(super) use write::repeat;
 
 mod finish;
+mod known;
+mod missing;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -42,7 +44,7 @@ use super::pace::Pace;
 use super::records::Records;
 use super::taking::Taking;
 use super::watch::Watch;
-use checks::Checks;
+use checks::{Checks, Expected};
 use cmdprio::PriorityDraw;
 use course::{Course, Target};
 use engine::recorder::Recorder;
@@ -94,6 +96,8 @@ pub(super) struct Full<E> {
     phase: Phase,
     /// Nothing new begins: the time is over, or the job has found what it was to find.
     ending: bool,
+    /// Where blocks are searched for, the file and the place in it.
+    search_at: (u32, u64),
     /// Operations that end are recorded.
     recording: bool,
     syncs: Syncs,
@@ -155,10 +159,8 @@ struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judge {
     Not,
-    /// By itself.
-    Alone,
-    /// It must be from this writing.
-    Writing(u64),
+    /// It is what this says.
+    As(Expected),
 }
 
 /// One operation under way.
@@ -317,6 +319,13 @@ impl<E: Engine> Full<E> {
         if self.course.is_done() || self.checks.as_ref().is_some_and(Checks::is_time) {
             return Next::Nothing;
         }
+        if let Some(checks) = &mut self.checks
+            && checks.how.only_checks
+            && self.kinds != [Kind::Read]
+        {
+            retrace(&mut self.course, checks);
+            return Next::Nothing;
+        }
         if let Some(sync) = self.course.sync() {
             self.prepare(sync, Judge::Not, *now);
             return Next::Begun;
@@ -341,7 +350,7 @@ impl<E: Engine> Full<E> {
                 Due::Later(at) => return Next::Later(at),
             },
         };
-        let mut target = self.course.next(kind);
+        let target = self.course.next(kind);
         if let Some((member, _)) = &mut self.flow {
             member.goes();
         }
@@ -350,15 +359,11 @@ impl<E: Engine> Full<E> {
             *now = self.clock.tick_unordered();
         }
         let start = self.begins(&target, *now);
-        let mut judge = Judge::Not;
-        if let Some(checks) = &self.checks {
-            if checks.how.only_checks && target.kind == Kind::Write {
-                target.kind = Kind::Read;
-                judge = Judge::Alone;
-            } else if target.kind == Kind::Read && self.kinds == [Kind::Read] {
-                judge = Judge::Alone;
-            }
-        }
+        let judge = if self.checks.is_some() && self.kinds == [Kind::Read] {
+            Judge::As(Expected::Any)
+        } else {
+            Judge::Not
+        };
         if self.limits.no_overlap && self.overlaps(&target) {
             self.writer.held = Some((target, judge, start));
             return Next::Nothing;
@@ -463,6 +468,18 @@ impl<E: Engine> Full<E> {
         }
         self.engine.prepare(slot, op);
         self.queue.fresh.push(slot);
+    }
+}
+
+/// Goes through what an earlier job of the same description wrote, as far as it is looked for at a time.
+#[cold]
+fn retrace(course: &mut Course, checks: &mut Checks) {
+    while !course.is_done() && !checks.is_time() && sys::signal::interrupted().is_none() {
+        let kind = course.kind();
+        let target = course.next(kind);
+        if target.kind == Kind::Write {
+            checks.retrace(target.file, target.offset, target.len);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a job does one after the other: its work, checks of what it wrote, syncs, and nothing more; and what is looked
 //! at on the way.
 
+use super::checks::{Checks, Expected};
 use super::passes::Cached;
 use super::times::seconds;
 use super::{Errors, Full, Judge, Next, Slot};
@@ -19,6 +20,8 @@ pub(super) enum Phase {
     Work,
     /// What was written is read back.
     Check,
+    /// What another program wrote is searched for.
+    Search,
     /// All files are synced.
     Sync,
     /// Nothing is left.
@@ -86,7 +89,13 @@ impl<E: Engine> Full<E> {
                     offset: entry.offset,
                     len: entry.len,
                 };
-                (target, Judge::Writing(entry.writing))
+                (target, Judge::As(self.expects(entry.writing)))
+            }
+            Phase::Search if !self.ending && self.queue.in_flight() == 0 => {
+                let Some(target) = self.next_of_search() else {
+                    return Next::Nothing;
+                };
+                (target, Judge::As(Expected::Any))
             }
             Phase::Sync if index(self.syncs.asked) < self.paths.len() => {
                 self.syncs.asked += 1;
@@ -104,6 +113,47 @@ impl<E: Engine> Full<E> {
         Next::Begun
     }
 
+    /// What is known of a block that is looked for.
+    fn expects(&self, writing: u64) -> Expected {
+        match &self.checks {
+            Some(checks) if checks.how.only_checks => Expected::Retraced(writing),
+            Some(checks) if checks.how.is_shared => Expected::Written,
+            _ => Expected::Writing(writing),
+        }
+    }
+
+    /// The next place of a search: one at a time, because where it goes on is found by reading.
+    fn next_of_search(&mut self) -> Option<Target> {
+        let (file, at) = &mut self.search_at;
+        loop {
+            let (first, bytes) = self.course.region(*file);
+            if index(*file) >= self.paths.len() {
+                return None;
+            }
+            if *at < first + bytes {
+                let len = (first + bytes - *at).min(self.writer.block as u64);
+                return Some(Target {
+                    kind: Kind::Read,
+                    file: *file,
+                    offset: *at,
+                    len: u32::try_from(len).unwrap_or(u32::MAX),
+                });
+            }
+            *file += 1;
+            *at = self.course.region(*file).0;
+        }
+    }
+
+    /// A place was searched: it goes on behind what was dealt with.
+    #[inline]
+    pub(super) fn searched(&mut self, slot: &Slot, dealt_with: usize) {
+        if self.phase == Phase::Search {
+            let least = self.course.grain();
+            let step = (dealt_with as u64).div_ceil(least).max(1) * least;
+            self.search_at.1 = slot.target.offset + step;
+        }
+    }
+
     /// Nothing is under way and nothing may begin: what comes next?
     #[cold]
     pub(super) fn advance(&mut self) {
@@ -111,7 +161,7 @@ impl<E: Engine> Full<E> {
         let is_done = self.course.is_done();
         let unchecked = self.checks.as_ref().map_or(0, |checks| checks.ledger.len());
         self.phase = match self.phase {
-            Phase::Work | Phase::Check if self.ending => self.wind_up(),
+            Phase::Work | Phase::Check | Phase::Search if self.ending => self.wind_up(),
             Phase::Check if !is_done => Phase::Work,
             Phase::Work | Phase::Check if unchecked > 0 => {
                 if let Some(checks) = &mut self.checks {
@@ -122,8 +172,14 @@ impl<E: Engine> Full<E> {
                 }
                 Phase::Check
             }
-            Phase::Work | Phase::Check if self.course.budget().again() => Phase::Work,
-            Phase::Work | Phase::Check => self.wind_up(),
+            Phase::Check if self.checks.as_mut().is_some_and(Checks::searches) => {
+                self.search_at = (0, self.course.region(0).0);
+                Phase::Search
+            }
+            Phase::Work | Phase::Check | Phase::Search if self.course.budget().again() => {
+                Phase::Work
+            }
+            Phase::Work | Phase::Check | Phase::Search => self.wind_up(),
             Phase::Sync | Phase::Over => Phase::Over,
         };
         if let (Phase::Sync | Phase::Over, Some((member, _))) = (self.phase, &mut self.flow) {

@@ -3,6 +3,7 @@
 use super::checks::Checks;
 use super::cmdprio::PriorityDraw;
 use super::course::{Course, size_mean};
+use super::known::Known;
 use super::log::Log;
 use super::passes::Cached;
 use super::phases::Phase;
@@ -38,10 +39,11 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let (first, sizes) = parts.regions();
     let bytes = sizes.iter().sum();
     let course = Course::new(job, first, &sizes, &parts.lengths, seed);
-    let reads_back = job
+    let known = Known::of(job, first, &sizes, seed);
+    let remembers = job
         .verify
         .as_ref()
-        .is_some_and(|how| how.reads_back && !how.only_checks);
+        .is_some_and(|how| how.reads_back || how.only_checks);
     let kinds = kinds(job);
     let recorded: &[Kind] = match kinds {
         [Kind::Write] if job.verify.is_some() => &[Kind::Read, Kind::Write],
@@ -56,11 +58,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
     )
     .by_priority(cmdprio.as_ref().map_or(&[], PriorityDraw::all), tells_whole);
-    let room = if reads_back {
-        job.ledger_room(bytes)
-    } else {
-        0
-    };
+    let room = if remembers { job.ledger_room(bytes) } else { 0 };
     let handles = std::mem::take(&mut parts.cached);
     let cached = (!handles.is_empty()).then(|| Cached::new(handles, first, sizes));
     let batching = job.batching;
@@ -81,7 +79,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
             taking: Taking::new(job),
             no_overlap: batching.serializes_overlap
                 || job.pattern.mix == Mix::TrimWrite
-                || (reads_back && job.depth > 1),
+                || (job.verify.is_some() && job.depth > 1),
         },
         records,
         writer: Writer {
@@ -98,7 +96,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         checks: job
             .verify
             .as_ref()
-            .map(|how| Checks::new(how, room, job.continue_on.mismatch_passes())),
+            .map(|how| Checks::new(how, room, job.continue_on.mismatch_passes(), known)),
         pace: paced.then(|| Pace::new(job, place.seed)),
         pauses: Pauses {
             spin_ns: job.pacing.think_spin.0.min(job.think.0),
@@ -141,6 +139,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         times: Times::new(job, clock),
         phase: Phase::Work,
         ending: false,
+        search_at: (0, 0),
         recording: true,
         syncs: Syncs {
             at_end: job.fsync_at_end && job.writes(),

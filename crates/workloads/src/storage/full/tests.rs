@@ -590,3 +590,4 @@ fn steps_and_seeds_repeat() {
 mod again;
 mod checks;
 mod pace;
+mod retraced;
