@@ -18,7 +18,7 @@ pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
 pub(crate) use net::{NetArgs, NetWhat, ServeArgs};
 use offers::CatalogueArg;
 pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
-pub(crate) use server::ServerArgs;
+pub(crate) use server::{AddressArgs, ServerArgs};
 pub(crate) use token::TokenArgs;
 pub(crate) use vdbench::{OutputFormat, VdbenchArgs};
 
@@ -123,7 +123,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Remove what killed runs left behind
     ///
-    /// Marked work directories, and the files `.kurabe-removed-...`; nothing else is touched.
+    /// Marked work directories, and the files `.kurabe-removed-...`; with `--db`, tables and keys that carry kurabe's mark
+    /// on that server. Nothing else is touched.
     Clean(CleanArgs),
     /// Print the licences of this program and of everything that is linked into it
     Licences,
@@ -419,8 +420,13 @@ pub(crate) struct DoctorArgs {
     pub(crate) no_look: bool,
 }
 
+/// What the address of a server is for there.
+const OF_SERVER: &str = "Remove on this server too what killed runs left in the database: tables and keys that carry \
+                         kurabe's mark, such as `postgres://user@host/db`, with passwords as for `kurabe run --db`";
+
 /// Options of `clean`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_arg("db", |arg| arg.help(OF_SERVER)))]
 pub(crate) struct CleanArgs {
     /// Look in here too, beside the directories of kept runs [default: the current directory]
     #[arg(long, value_name = "DIR")]
@@ -428,6 +434,8 @@ pub(crate) struct CleanArgs {
     /// Only say what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) address: AddressArgs,
     #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }

@@ -29,6 +29,7 @@ mod progress;
 mod rescue;
 mod resume;
 mod server;
+mod server_room;
 mod session;
 mod targets;
 mod usage;

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::kind::Kind;
 use crate::output;
+use crate::server_room;
 use engine::budget::{self, short_of};
 use engine::consent::Consent;
 use engine::soak::sample_length;
@@ -31,8 +32,11 @@ pub(crate) fn show(
     runs: &[Run],
     format: Chosen,
     consent: &Consent,
+    most_on_server: Bytes,
 ) -> anyhow::Result<Exit> {
-    let refused = consent::examine(context, runs, consent).or_else(|| over(runs));
+    let refused = consent::examine(context, runs, consent);
+    let refused = refused.or_else(|| over(runs));
+    let refused = refused.or_else(|| server_room::over(runs, most_on_server));
     let first = runs.first().map(|run| &run.plan);
     let view = PlanView {
         command: first.map_or(Kind::Run, Kind::of).word(),
@@ -40,6 +44,7 @@ pub(crate) fn show(
         note: first.and_then(note),
         refused: refused.clone(),
         writes: written(runs),
+        on_servers: server_room::on_servers(runs, most_on_server),
         runs,
         rounds: &rounds,
     };
@@ -52,7 +57,7 @@ pub(crate) fn show(
     Ok(Exit::Ok)
 }
 
-fn rounds(plan: &Plan, case: &PlannedCase) -> PlannedRounds {
+pub(crate) fn rounds(plan: &Plan, case: &PlannedCase) -> PlannedRounds {
     let rounds = budget::rounds(plan, case);
     PlannedRounds {
         least: rounds.least,
@@ -179,7 +184,7 @@ fn over(runs: &[Run]) -> Option<String> {
 }
 
 /// For how long a soak loads what it measures: its opening, and the samples behind that.
-fn load_of(soak: &Soak, shape: &Shape) -> Nanos {
+pub(crate) fn load_of(soak: &Soak, shape: &Shape) -> Nanos {
     let Some(every) = soak.every else {
         return soak.span;
     };

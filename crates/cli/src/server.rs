@@ -4,7 +4,7 @@
 //! refused: everybody on the machine sees it there. Where none is given it is looked for
 //! where the clients of that kind of server look.
 
-use crate::args::ServerArgs;
+use crate::args::{AddressArgs, ServerArgs};
 use crate::exit::{Exit, failure};
 use crate::output;
 use crate::own_file::{OTHERS, first_line, read};
@@ -17,13 +17,13 @@ use model::named::NamedKind;
 use model::plan::Plan;
 use model::record::Run;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use workloads::db::address::{Address, Defaults, Typed};
 use workloads::db::engines::Engine;
 use workloads::db::option_file::Options;
-use workloads::db::{Held, password_in};
+use workloads::db::{Held, Way, password_in};
 
 /// The variable that may hold an address with a password. No worker inherits it.
 pub(crate) const VARIABLE: &str = "KURABE_DB_URL";
@@ -72,8 +72,8 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
             )
         })
     };
-    let variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    let (found, is_ambient) = if let Some(url) = &args.db {
+    let variable = variable();
+    let (found, is_ambient) = if let Some(url) = &args.address.db {
         let from = format!("behind `{option}`");
         let found = typed(&text_of(url, &from)?, &from)?;
         if found.password.is_some() {
@@ -83,8 +83,8 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
             let hint = keep(found.address.engine);
             return Err(failure(Exit::Usage, what, Some(&hint)));
         }
-        (found, false)
-    } else if let Some(file) = &args.db_file {
+        (with_password_of(variable, found), false)
+    } else if let Some(file) = &args.address.db_file {
         (
             typed(
                 &first_line(file, "the address")?,
@@ -121,6 +121,42 @@ pub(crate) fn named_by(args: &ServerArgs, option: &str) -> anyhow::Result<Option
         allow_existing: args.db_allow_existing,
         is_ambient,
     }))
+}
+
+/// What stands in the variable.
+fn variable() -> Option<OsString> {
+    std::env::var_os(VARIABLE).filter(|value| !value.is_empty())
+}
+
+/// An address that was typed, with the password of the variable where that names the same one.
+fn with_password_of(variable: Option<OsString>, typed: Typed) -> Typed {
+    let same = || {
+        let text = variable?.into_string().ok()?;
+        let (defaults, _) = defaults(Engine::of(text.trim()));
+        let found = Address::read(text.trim(), &defaults).ok()?;
+        (found.address == typed.address).then_some(found.password?)
+    };
+    Typed {
+        password: same(),
+        ..typed
+    }
+}
+
+/// The server that `kurabe clean` is to look at; `None` where none is typed.
+pub(crate) fn to_clean(address: &AddressArgs) -> anyhow::Result<Option<Server>> {
+    if !address.is_typed() {
+        return Ok(None);
+    }
+    named(&ServerArgs {
+        address: address.clone(),
+        ..ServerArgs::default()
+    })
+}
+
+/// What runs left on a server, which is removed or told alone.
+pub(crate) fn clean(server: &Server, way: Way) -> Result<Vec<String>, WorkError> {
+    let secret = server.secret.clone();
+    workloads::db::clean(&server.address, secret, way)
 }
 
 impl Server {

@@ -10,7 +10,7 @@ use model::order::Keyed as _;
 use model::plan::{Plan, PlannedCase};
 use model::record::Failure;
 use model::units::{Bytes, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use sys::clock::monotonic;
 
 /// Taking a ground away may take this long.
@@ -48,6 +48,8 @@ enum Standing {
 #[derive(Debug)]
 pub(crate) struct Grounds {
     standing: BTreeMap<String, Standing>,
+    /// Those whose making was begun and did not come to its end: parts of them may be there.
+    begun: BTreeSet<String>,
     errands: u32,
 }
 
@@ -88,6 +90,7 @@ impl Grounds {
             standing: each
                 .map(|ground| (ground.key.clone(), standing.clone()))
                 .into_map(),
+            begun: BTreeSet::new(),
             errands: 0,
         }
     }
@@ -146,6 +149,9 @@ impl Grounds {
             let left = room.map(|room| room.since(Nanos(monotonic() - began)));
             let at_most = left.map_or(ground.at_most, |left| left.min(ground.at_most));
             let (errand, told) = self.send(bench, case, ground, (did, at_most), seed, tell);
+            if did == Did::Make && may_leave_parts(&told) {
+                self.begun.insert(ground.key.clone());
+            }
             let next = match (did, &told) {
                 (_, Err(NotDone::Interrupted)) => return (done, told.map(|_| ())),
                 (_, Ok(told)) if told.holds => Standing::Holds,
@@ -222,15 +228,15 @@ impl Grounds {
         (errand, told)
     }
 
-    /// Takes away what is there, also after an interruption. Gives what could not be.
+    /// Takes away what is there, also after an interruption, and what may be there in part. Gives what could not be.
     pub(crate) fn remove(&mut self, bench: &Bench<'_>, plan: &Plan) -> Vec<Failure> {
         let mut failures = Vec::new();
         for ground in plan.grounds() {
             let standing = self.standing.remove(&ground.key);
             let of = |case: &&PlannedCase| case.ground.as_ref() == Some(ground);
-            let (Some(Standing::Holds | Standing::Doubtful), Some(case)) =
-                (standing, plan.cases.iter().find(of))
-            else {
+            let is_there = matches!(standing, Some(Standing::Holds | Standing::Doubtful));
+            let is_there = self.begun.remove(&ground.key) || is_there;
+            let Some(case) = plan.cases.iter().find(of).filter(|_| is_there) else {
                 continue;
             };
             self.errands += 1;
@@ -249,10 +255,35 @@ impl Grounds {
     }
 }
 
+/// Whether making ended in such a way that parts of what was made may be there. What cannot be made here at all was
+/// refused, and a workload that finds so leaves none.
+const fn may_leave_parts(told: &Result<Told, NotDone>) -> bool {
+    match told {
+        Ok(told) => !told.holds,
+        Err(NotDone::Failed(why)) => !matches!(why, Failure::Unsupported(_)),
+        Err(NotDone::Interrupted | NotDone::NoTime) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::ground::GroundKind;
+
+    #[test]
+    fn what_was_refused_alone_leaves_no_parts() {
+        let failed = |why| Err(NotDone::Failed(why));
+        for (told, expected) in [
+            (Ok(Told::default()), true),
+            (Err(NotDone::Interrupted), true),
+            (Err(NotDone::NoTime), true),
+            (failed(Failure::Error("full".to_owned())), true),
+            (failed(Failure::OutOfMemory), true),
+            (failed(Failure::Unsupported("others".to_owned())), false),
+        ] {
+            assert_eq!(may_leave_parts(&told), expected, "{told:?}");
+        }
+    }
 
     #[test]
     fn what_making_takes_is_told_by_what_is_made() {

@@ -133,6 +133,16 @@ impl Bytes {
         (1 << 10, "KiB"),
     ];
 
+    /// The next whole number of a unit, MiB or GiB, such as an option takes: at most a tenth more, but for the first ten.
+    pub fn rounded_up(self) -> String {
+        let [gib, mib] = [1 << 30, 1 << 20];
+        if self.0 > 10 * gib {
+            format!("{} GiB", self.0.div_ceil(gib))
+        } else {
+            format!("{} MiB", self.0.div_ceil(mib))
+        }
+    }
+
     /// The amount as people read it, exactly, in the largest unit that divides it: `64 MiB`, `1000 B`.
     pub fn exact(self) -> String {
         let Self(bytes) = self;

@@ -235,8 +235,14 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
         "clean",
         [
             ("kurabe clean --dry-run", "only look"),
-            ("kurabe clean", "here, and where kept runs worked"),
-            ("kurabe clean --dir /mnt", "in /mnt too"),
+            (
+                "kurabe clean --dir /mnt",
+                "in /mnt, and where kept runs worked",
+            ),
+            (
+                "kurabe clean --db postgres://bob@10.0.0.7/bench",
+                "in that database too",
+            ),
         ],
     ),
     (

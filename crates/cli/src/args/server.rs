@@ -2,6 +2,7 @@
 //! kept nowhere.
 
 use clap::Args as ClapArgs;
+use model::units::Bytes;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -27,9 +28,9 @@ impl std::fmt::Debug for Unshown {
     }
 }
 
-/// Which server, and what may be there.
+/// Where a server is.
 #[derive(Clone, Default, ClapArgs)]
-pub(crate) struct ServerArgs {
+pub(crate) struct AddressArgs {
     /// Let tests of databases work on this server of PostgreSQL, MySQL or MariaDB in place of SQLite, such as
     /// `postgres://user@host:5432/db` or `mysql:///db?socket=/run/mysqld/mysqld.sock`, or on one of Redis or Valkey,
     /// such as `redis://host:6379/0`; a password is read from ~/.pgpass, ~/.my.cnf or `REDISCLI_AUTH`, or with the
@@ -45,14 +46,33 @@ pub(crate) struct ServerArgs {
         conflicts_with = "db"
     )]
     pub(crate) db_file: Option<PathBuf>,
+}
+
+impl AddressArgs {
+    /// Whether any is typed.
+    pub(crate) const fn is_typed(&self) -> bool {
+        self.db.is_some() || self.db_file.is_some()
+    }
+}
+
+impl std::fmt::Debug for AddressArgs {
+    /// Without the address, in which a password may have been typed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AddressArgs").finish_non_exhaustive()
+    }
+}
+
+/// Which server, and what may be there.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct ServerArgs {
+    #[command(flatten)]
+    pub(crate) address: AddressArgs,
     /// Work in a database that holds tables or keys of others, which stay as they are
     #[arg(help_heading = super::consent::CONSENT, long)]
     pub(crate) db_allow_existing: bool,
-}
-
-impl std::fmt::Debug for ServerArgs {
-    /// Without the address, in which a password may have been typed.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerArgs").finish_non_exhaustive()
-    }
+    /// Take no more than this on a server of PostgreSQL, MySQL or MariaDB, in tables and logs, such as 5GiB: a plan that
+    /// would is refused [default: 1GiB]
+    #[arg(help_heading = "How much", long, value_name = "SIZE", value_parser = super::size)]
+    #[arg(conflicts_with = "resume")]
+    pub(crate) db_max: Option<Bytes>,
 }

@@ -1,10 +1,13 @@
 //! `kurabe clean`: removes work directories that killed runs left behind, and files that they were about to remove, and
 //! nothing else. Files that they were writing to are named and stay: nobody can tell whose what is in them is.
+//!
+//! With `--db` it removes too what carries our mark on that server.
 
 use crate::args::CleanArgs;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
+use crate::server;
 use anyhow::Context as _;
 use dialects::printable::{quoted, said};
 use engine::consent::was_left_by_killed;
@@ -14,6 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use store::Store;
 use sys::io::remove::{self, Removal};
+use workloads::db::Way;
 
 pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     // Without a store there may still be something in the directory; other trouble with it is worth saying.
@@ -29,9 +33,9 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     // Absolute, as the store notes directories: the same directory must not be found twice.
     let here =
         std::fs::canonicalize(&here).with_context(|| format!("look into `{}`", here.display()))?;
+    let (mut exit, on_server) = on_server(args)?;
     let found = stale(&here, store.as_ref())?;
     let half_written = half_written(&here, store.as_ref(), &found);
-    let mut exit = Exit::Ok;
     for dir in &found {
         let what = format!("{} (run {})", dir.path.display(), dir.run);
         if args.dry_run && dir.is_sure {
@@ -69,10 +73,35 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
             said(&path.display().to_string())
         ));
     }
-    if found.is_empty() && files.is_empty() && half_written.is_empty() {
+    if on_server == 0 && found.is_empty() && files.is_empty() && half_written.is_empty() {
         output::say("nothing to remove");
     }
     Ok(exit)
+}
+
+/// Removes what runs left on the server that is typed; how much of it there was. What is wrong with a server does not
+/// keep the rest from being removed.
+fn on_server(args: &CleanArgs) -> anyhow::Result<(Exit, usize)> {
+    let Some(server) = server::to_clean(&args.address)? else {
+        return Ok((Exit::Ok, 0));
+    };
+    let (way, done) = if args.dry_run {
+        (Way::Look, "would remove")
+    } else {
+        (Way::Remove, "removed")
+    };
+    match server::clean(&server, way) {
+        Ok(all) => {
+            for what in &all {
+                output::say(&format!("{done} {what} in `{}`", server.shown()));
+            }
+            Ok((Exit::Ok, all.len()))
+        }
+        Err(error) => {
+            output::say(&format!("error: {error}"));
+            Ok((Exit::Incomplete, 1))
+        }
+    }
 }
 
 /// What is said of a file that was left aside; `None` where nothing was done to it.

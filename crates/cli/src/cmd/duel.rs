@@ -24,6 +24,7 @@ use crate::peer;
 use crate::planned;
 use crate::resume;
 use crate::server::{self, Server};
+use crate::server_room;
 use crate::session::{self, Ready};
 use engine::consent::Consent;
 use engine::resolve::Request;
@@ -55,9 +56,11 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         }
         sides::warn(&sides, context.lang);
         if let Some(plan) = dry_run {
-            return planned::show(context, &sides, plan, &consent);
+            let most = server_room::most(&args.server);
+            return planned::show(context, &sides, plan, &consent, most);
         }
         planned::refuse_over(&sides)?;
+        server_room::refuse_over(&sides, &args.server)?;
         if !quiet {
             planned::say_what_moves(&sides);
         }

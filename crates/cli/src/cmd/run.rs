@@ -13,6 +13,7 @@ use crate::peer;
 use crate::planned;
 use crate::resume;
 use crate::server;
+use crate::server_room;
 use crate::session::{self, Ready};
 use engine::resolve::Request;
 
@@ -41,9 +42,11 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         let run = new_run::prepare_on(server.as_ref(), dir, &new, &request)?;
         peer::refuse_needless(&args.token, std::slice::from_ref(&run))?;
         if let Some(plan) = dry_run {
-            return planned::show(context, &[run], plan, &consent);
+            let most = server_room::most(&args.server);
+            return planned::show(context, &[run], plan, &consent, most);
         }
         planned::refuse_over(std::slice::from_ref(&run))?;
+        server_room::refuse_over(std::slice::from_ref(&run), &args.server)?;
         format.check(&run)?;
         if !quiet {
             planned::warn_of_shortage(&run.plan);

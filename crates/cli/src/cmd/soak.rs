@@ -15,6 +15,7 @@ use crate::peer;
 use crate::planned;
 use crate::resume;
 use crate::server;
+use crate::server_room;
 use crate::session::{self, Ready};
 use engine::resolve::Request;
 use engine::soak::{WINDOW, Wanted};
@@ -41,9 +42,11 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         peer::refuse_needless(&args.token, std::slice::from_ref(&run))?;
         warn_of_shortness(&run.plan);
         if let Some(plan) = dry_run {
-            return planned::show(context, &[run], plan, &consent);
+            let most = server_room::most(&args.server);
+            return planned::show(context, &[run], plan, &consent, most);
         }
         planned::refuse_over(std::slice::from_ref(&run))?;
+        server_room::refuse_over(std::slice::from_ref(&run), &args.server)?;
         format.check(&run)?;
         if !quiet {
             planned::say_what_moves(std::slice::from_ref(&run));

@@ -155,7 +155,7 @@ fn deposits_are_counted_retried_and_asked_for_at_a_rate() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let changed = "SELECT count(*) FROM pg_class WHERE obj_description(oid, 'pg_class') LIKE 'kurabe: changed%'";
+    let changed = "SELECT count(*) FROM pg_class WHERE obj_description(oid, 'pg_class') LIKE 'kurabe: % changed%'";
     eventually(60, || server.ask("shop", changed) == "4");
     server.ask(
         "shop",

@@ -23,7 +23,7 @@ impl There {
         Self {
             url: server.socket("shop"),
             asks: format!("{} -c", server.psql()),
-            will_change: "SELECT count(*) FROM pg_class WHERE obj_description(oid, 'pg_class') LIKE 'kurabe: changed%'",
+            will_change: "SELECT count(*) FROM pg_class WHERE obj_description(oid, 'pg_class') LIKE 'kurabe: % changed%'",
             reads: "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT c FROM sbtest1 WHERE id=%'",
         }
     }
@@ -32,7 +32,7 @@ impl There {
         Self {
             url: server.socket("root", "shop"),
             asks: format!("{} -e", server.shell()),
-            will_change: "SELECT count(*) FROM information_schema.tables WHERE table_comment LIKE 'kurabe: changed%'",
+            will_change: "SELECT count(*) FROM kurabe_tables WHERE words LIKE 'changed%'",
             reads: "SELECT variable_value FROM information_schema.global_status \
                     WHERE variable_name = 'Prepared_stmt_count'",
         }

@@ -3,7 +3,7 @@
 use super::PLAN_SCHEMA;
 use super::run::{PlanPart, plan_part};
 use super::soak::AskedPart;
-use crate::page::plan::PlanView;
+use crate::page::plan::{OnServer, PlanView};
 use crate::set_otherwise;
 use model::plan::{CaseId, PlannedCase};
 use model::record::Run;
@@ -30,6 +30,8 @@ pub(super) struct PlanDocument<'a> {
     written_bytes_max: Bytes,
     /// How long rounds write as much as the storage takes.
     writing_ns: Nanos,
+    /// What is taken on each server of tables, at most.
+    on_servers: &'a [OnServer],
     /// One run, or the two sides of a duel.
     runs: Vec<PlannedRunPart<'a>>,
 }
@@ -71,6 +73,7 @@ pub(super) fn document<'a>(view: &'a PlanView<'_>) -> PlanDocument<'a> {
         refused: view.refused.as_deref(),
         written_bytes_max: view.writes.files,
         writing_ns: view.writes.throughout,
+        on_servers: &view.on_servers,
         runs: view.runs.iter().map(|run| run_part(view, run)).collect(),
     }
 }

@@ -14,6 +14,8 @@ use model::plan::{Plan, PlannedCase};
 use model::record::Run;
 use model::soak::Soak;
 use model::units::{Bytes, Nanos, Unit};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What would be measured, and what is expected of it.
 pub struct PlanView<'a> {
@@ -27,6 +29,8 @@ pub struct PlanView<'a> {
     pub refused: Option<String>,
     /// What all of it writes to storage.
     pub writes: Written,
+    /// What all of it takes on each server of tables.
+    pub on_servers: Vec<OnServer>,
     /// One run, or the two sides of a duel, before their first round.
     pub runs: &'a [Run],
     /// How many rounds a case is to have.
@@ -61,6 +65,31 @@ pub struct Written {
     pub at_rates: Bytes,
 }
 
+/// What a plan takes on a server of tables, at most.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OnServer {
+    /// The server.
+    pub address: String,
+    /// Tables with their indexes.
+    #[serde(rename = "tables_bytes")]
+    pub tables: Bytes,
+    /// Logs of making them, with the steps in which a server takes room.
+    #[serde(rename = "logs_bytes")]
+    pub logs: Bytes,
+    /// What transactions add to tables and logs.
+    #[serde(rename = "added_bytes")]
+    pub added: Bytes,
+    /// The transactions in a second for which that is told, where a test orders no rate of its own.
+    #[serde(rename = "transactions_per_s")]
+    pub per_s: u64,
+    /// All of it.
+    #[serde(rename = "all_bytes")]
+    pub all: Bytes,
+    /// What is allowed.
+    #[serde(rename = "allowed_bytes")]
+    pub most: Bytes,
+}
+
 /// The plan in words: cases, rounds, time. The sides of a duel have the same cases.
 pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     let Some(Run { plan, .. }) = view.runs.first() else {
@@ -73,6 +102,7 @@ pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     }
     blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
     blocks.extend(written(view.writes).map(Block::Line));
+    blocks.extend(view.on_servers.iter().map(on_server).map(Block::Line));
     blocks.extend(sent(view.writes, plan.max_bytes).map(Block::Line));
     let grounds = view.runs.iter();
     let grounds = grounds.flat_map(|run| grounds::planned(&run.plan));
@@ -198,6 +228,25 @@ fn written(writes: Written) -> Option<String> {
     (!parts.is_empty()).then(|| format!("writes to storage: {}", parts.join(", and ")))
 }
 
+/// How much is taken on a server of tables.
+fn on_server(taken: &OnServer) -> String {
+    let added = (taken.added > Bytes(0)).then(|| {
+        format!(
+            ", and {} that transactions add at {} a second where no `rate` is set",
+            taken.added.rounded_up(),
+            taken.per_s
+        )
+    });
+    format!(
+        "takes on the server: up to {} of the {} that `--db-max` allows: {} in tables, {} in logs of making them{}",
+        taken.all.rounded_up(),
+        taken.most.exact(),
+        taken.tables.rounded_up(),
+        taken.logs.rounded_up(),
+        added.unwrap_or_default()
+    )
+}
+
 /// Gigabytes, as they are billed, of a second of 1 Gbit/s.
 const GB_PER_S: f64 = 0.125;
 
@@ -306,6 +355,30 @@ mod tests {
         check(2 << 30, 43, Some(both));
         let only = "writes to storage: without a pause for 43 s";
         check(0, 43, Some(only));
+    }
+
+    #[test]
+    fn what_is_taken_on_a_server_is_said_with_its_parts() {
+        let mut taken = OnServer {
+            address: "postgres://bob@10.0.0.7/bench".to_owned(),
+            tables: Bytes(3_000_000),
+            logs: Bytes(100 << 20),
+            added: Bytes(0),
+            per_s: 1000,
+            all: Bytes((100 << 20) + 3_000_000),
+            most: Bytes(1 << 30),
+        };
+        let made = "takes on the server: up to 103 MiB of the 1 GiB that `--db-max` allows: 3 MiB in tables, 100 MiB in \
+                    logs of making them";
+        assert_eq!(on_server(&taken), made);
+        taken.added = Bytes(1);
+        let added = on_server(&taken);
+        assert!(
+            added.ends_with(
+                "and 1 MiB that transactions add at 1000 a second where no `rate` is set"
+            ),
+            "{added}"
+        );
     }
 
     #[test]

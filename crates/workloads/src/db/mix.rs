@@ -166,6 +166,12 @@ impl Mix {
         inside.sum::<u32>() + if self.explicit { 2 } else { 0 }
     }
 
+    /// Statements of one transaction that may change something.
+    pub(super) fn changes(&self) -> u32 {
+        let steps = self.steps.iter().filter(|(step, _)| !step.reads());
+        steps.map(|(step, n)| step.statements() * n).sum()
+    }
+
     /// Whether it changes anything.
     pub(super) fn writes(&self) -> bool {
         self.steps.iter().any(|(step, _)| !step.reads())

@@ -21,6 +21,7 @@ pub mod option_file;
 mod party;
 mod password_file;
 mod postgres;
+pub mod room;
 mod rows;
 mod search;
 mod server;
@@ -38,14 +39,15 @@ mod under;
 pub(crate) use kv::KV;
 pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
+pub use server::Way;
 pub(crate) use slo::SLO;
 pub(crate) use tpcb::TPCB;
 
 use engine::consent::Permits;
+use engine::secret::Secret;
 use engine::workload::{WorkError, Workload as _};
 use model::named::ServerFact;
 use model::plan::PlannedCase;
-use model::spec::Spec;
 use std::path::Path;
 
 /// What keeps a run and others apart on its servers, for as long as the run goes on.
@@ -86,6 +88,28 @@ pub fn hold<'a>(
     })
 }
 
+/// What runs left on the server at this address, in words: what carries our mark or is counted by our marker, and nothing
+/// else. It is removed, or told alone.
+pub fn clean(
+    address: &address::Address,
+    secret: Option<Secret>,
+    way: Way,
+) -> Result<Vec<String>, WorkError> {
+    let named = server::Named {
+        address: address.clone(),
+        secret,
+        allows_existing: true,
+    };
+    if address.engine.has_tables() {
+        let tables = server::clean(named, way)?;
+        return Ok(tables
+            .iter()
+            .map(|table| format!("table {table}"))
+            .collect());
+    }
+    Ok(kv::clean(named, way)?.into_iter().collect())
+}
+
 /// What the server at this address says of itself that decides figures. Refuses one on which these cases cannot work,
 /// as far as that shows before they do.
 pub fn facts(
@@ -112,12 +136,7 @@ pub fn facts(
 fn fits(cases: &[PlannedCase], address: &Path, permits: &Permits) -> Result<(), WorkError> {
     let (mut names, mut clients) = (Vec::new(), 0);
     for case in cases {
-        let is = |spec: &Spec| case.workload == spec.name;
-        let tables = if is(OLTP.spec()) || is(SLO.spec()) {
-            tables::Tables::of(&case.params)
-        } else if is(TPCB.spec()) {
-            tpcb::tables(&case.params)
-        } else {
+        let Some(tables) = room::tables_of(case) else {
             continue;
         };
         names.extend(tables.names());

@@ -4,7 +4,7 @@
 //! where it would compare what nobody meant to compare: a place against whatever directory the shell happens to be in,
 //! or a command against nothing that undoes it, so that both sides would be measured as the command left them.
 
-use crate::args::{DuelArgs, ServerArgs, Trait};
+use crate::args::{AddressArgs, DuelArgs, ServerArgs, Trait};
 use crate::exit::{Exit, failure};
 use crate::output;
 use crate::peer;
@@ -25,7 +25,7 @@ pub(super) fn servers(args: &DuelArgs) -> anyhow::Result<[Option<Server>; 2]> {
         own_server("A", &args.a, both)?,
         own_server("B", &args.b, both)?,
     );
-    let is_common = both.db.is_some() || both.db_file.is_some();
+    let is_common = both.address.is_typed();
     let is_any = a.is_some() || b.is_some();
     // A side beside one with a server of its own, or in a directory of its own, is SQLite there: the variable is not
     // for it.
@@ -61,9 +61,9 @@ fn own_server(
         return Err(failure(Exit::Usage, what, None));
     }
     Ok(first.map(|(db, db_file)| ServerArgs {
-        db,
-        db_file,
+        address: AddressArgs { db, db_file },
         db_allow_existing: both.db_allow_existing,
+        db_max: None,
     }))
 }
 
@@ -114,7 +114,7 @@ pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
     let (both, server) = (&args.new, &args.server);
     let is_common = both.dir.is_some() || both.device.is_some() || both.file.is_some();
     let is_common = is_common || both.peer.is_some();
-    let is_common = is_common || server.db.is_some() || server.db_file.is_some();
+    let is_common = is_common || server.address.is_typed();
     let commands = [&args.a_cmd, &args.b_cmd].map(Option::is_some);
     for (one, (name, other, letter)) in names.into_iter().enumerate() {
         if places[one] && !places[1 - one] && !is_common {

@@ -20,6 +20,6 @@ mod wire;
 mod workload;
 
 pub(super) use room::Needs;
-pub(super) use server::settings;
+pub(super) use server::{clean, settings};
 pub(super) use watch::Guard;
 pub(crate) use workload::KV;

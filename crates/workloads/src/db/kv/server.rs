@@ -4,6 +4,10 @@
 //! last is gone. Without it nothing is ours, whatever it is called. One round at a time works in a database: its
 //! connection has a name, which goes with it, and whoever finds another one of that name beside his own does not work.
 
+mod left;
+
+pub(in crate::db) use left::clean;
+
 use super::error::{is, is_refusal};
 use super::facts::{self, Info};
 use super::keys::{Keys, MADE, MARKER, Note, PREFIX, Values, name};

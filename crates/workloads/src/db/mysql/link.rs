@@ -1,6 +1,7 @@
 //! A connection to a server for what is not measured, in the SQL of MySQL and MariaDB.
 
 use super::decode::Parts;
+use super::marks::MARKS;
 use super::wire::Wire;
 use super::{Garbage, QUERY, entered, error, facts};
 use crate::db::address::Address;
@@ -33,7 +34,7 @@ const fn name_of(lock: Lock) -> &'static str {
 }
 
 /// A connection for what is not measured.
-struct MysqlLink {
+pub(super) struct MysqlLink {
     wire: Wire,
     party: Option<u32>,
 }
@@ -179,21 +180,24 @@ impl Link for MysqlLink {
     }
 
     fn relations(&mut self) -> Result<Vec<Relation>, Trouble> {
-        let rows = self.ask(
-            "SELECT table_schema, table_name, table_comment, 1, table_type = 'BASE TABLE' \
-             FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name",
-        )?;
-        Ok(rows.into_iter().filter_map(Relation::read).collect())
+        self.marked_relations()
     }
 
-    fn create(&mut self, table: u32, comment: &str) -> Result<(), Trouble> {
-        self.ask(&format!(
-            "CREATE TABLE {} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) \
-             DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE=InnoDB \
-             COMMENT='{comment}'",
-            name(table)
-        ))
-        .map(drop)
+    fn wants(&self, _: &[String]) -> Vec<String> {
+        vec![MARKS.to_owned()]
+    }
+
+    fn make(&mut self, name: &str, sql: &str, words: &str) -> Result<(), Trouble> {
+        self.make_marked(name, sql, words)
+    }
+
+    fn create(&mut self, table: u32, words: &str) -> Result<(), Trouble> {
+        let name = name(table);
+        let sql = format!(
+            "CREATE TABLE {name} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) \
+             DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE=InnoDB"
+        );
+        self.make(&name, &sql, words)
     }
 
     fn fill(
@@ -225,14 +229,24 @@ impl Link for MysqlLink {
 
     fn complete(&mut self, table: u32, _: u32) -> Result<(), Trouble> {
         let (name, number) = (name(table), table + 1);
+        self.unbind(&name)?;
         self.ask(&format!("CREATE INDEX k_{number} ON {name}(k)"))?;
+        self.bind(&name)?;
         self.ask(&format!("ANALYZE NO_WRITE_TO_BINLOG TABLE {name}"))
             .map(drop)
     }
 
-    fn note(&mut self, table: &str, comment: &str) -> Result<(), Trouble> {
-        self.ask(&format!("ALTER TABLE {table} COMMENT='{comment}'"))
-            .map(drop)
+    fn note(&mut self, table: &str, words: &str) -> Result<(), Trouble> {
+        self.note_words(table, words)
+    }
+
+    fn remove(&mut self, table: &str) -> Result<(), Trouble> {
+        self.ask(&format!("DROP TABLE {table}"))?;
+        self.forget(table)
+    }
+
+    fn sweep(&mut self) -> Result<(), Trouble> {
+        self.end_marks()
     }
 
     fn checksum(&mut self, table: &str) -> Result<String, Trouble> {

@@ -12,6 +12,7 @@ mod facts;
 pub(super) mod fuzzing;
 mod link;
 mod login;
+mod marks;
 #[cfg(test)]
 mod tests;
 mod wire;

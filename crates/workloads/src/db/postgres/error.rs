@@ -29,7 +29,15 @@ pub(super) fn refused(code: Code, words: String) -> Trouble {
         hint: hint(code, &words),
         is_lasting: matches!(
             &code.0,
-            b"28P01" | b"28000" | b"3D000" | b"42501" | b"25006" | b"26000" | b"42P05" | b"08P01"
+            b"28P01"
+                | b"28000"
+                | b"3D000"
+                | b"42501"
+                | b"25006"
+                | b"26000"
+                | b"42P05"
+                | b"08P01"
+                | b"2BP01"
         ),
         words,
     }))
@@ -60,6 +68,10 @@ fn hint(code: Code, words: &str) -> &'static str {
             "\nhint: fewer `--copies`, or a larger `max_connections` of the server; kurabe takes two more than copies"
         }
         b"53100" => "\nhint: the server's disk is full",
+        b"2BP01" => {
+            "\nhint: something of others is made from that table, as a view, or a copy with its defaults: it stays, and so \
+             does the table, until that is changed or dropped"
+        }
         b"57P01" | b"57P02" | b"57P03" => "\nhint: somebody stops or starts the server",
         b"25006" => {
             "\nhint: it is a replica, or `default_transaction_read_only` is on: measure a server that may be written to"

@@ -8,7 +8,7 @@ use super::wire::Wire;
 use crate::db::address::Address;
 use crate::db::server::line::Line;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Few, Holder, Link, Lock, Relation, Rows, value};
+use crate::db::server::{Few, Holder, Link, Lock, MARK, Relation, Rows, value};
 use crate::db::statement::name;
 use crate::db::tables::Maker;
 use bytes::{BufMut, BytesMut};
@@ -66,10 +66,56 @@ fn party(wire: &Wire, process: Option<u32>) -> Option<u32> {
         .filter(|parent| *parent > 1)
 }
 
+/// What a table has and no copy of it, in SQL: the numbers of its database, of itself and of the transaction that wrote
+/// its comment. A copy in the database has another number, as one that was restored; one that came with a copy of the
+/// database is in one of another number; and a comment that was restored is of another transaction, also where a fresh
+/// server counts the rest in the same way. The last holds through VACUUM, which keeps it.
+fn identity(table: &str, transaction: &str) -> String {
+    format!(
+        "concat_ws('.', (SELECT oid FROM pg_database WHERE datname = current_database()), {table}, {transaction})"
+    )
+}
+
+/// A row of schema, name, comment, how our mark of it begins, and two truths.
+fn relation(row: Vec<Option<String>>) -> Option<Relation> {
+    let [schema, name, comment, mark, is_here, is_table]: [Option<String>; 6] =
+        row.try_into().ok()?;
+    let words = comment.and_then(|comment| Some(comment.strip_prefix(&mark?)?.to_owned()));
+    Some(Relation {
+        schema: schema?,
+        name: name?,
+        words,
+        is_here: is_here? == "t",
+        is_table: is_table? == "t",
+    })
+}
+
 impl PostgresLink {
     /// The first value of the answer.
     fn value(&mut self, sql: &str) -> Result<Option<String>, Trouble> {
         self.ask(sql).map(value)
+    }
+
+    /// Carries out a statement and marks the table, in one transaction: there is never a table of ours without its
+    /// mark.
+    fn marked(&mut self, table: &str, sql: &str, words: &str) -> Result<(), Trouble> {
+        let marked = self.try_marked(table, sql, words);
+        if marked.is_err() && self.wire.status != b'I' {
+            // What went wrong is told.
+            let _ = self.ask("ROLLBACK");
+        }
+        marked
+    }
+
+    fn try_marked(&mut self, table: &str, sql: &str, words: &str) -> Result<(), Trouble> {
+        let oid = format!("'{table}'::regclass::oid");
+        let identity = identity(&oid, "(txid_current() % 4294967296)");
+        let found = self.value(&format!("BEGIN; {sql} SELECT {identity}"))?;
+        let identity = found.ok_or(Garbage)?;
+        self.ask(&format!(
+            "COMMENT ON TABLE {table} IS '{MARK}{table} {identity}: {words}'; COMMIT"
+        ))
+        .map(drop)
     }
 
     fn begin_copy(&mut self, sql: &str) -> Result<(), Trouble> {
@@ -199,28 +245,43 @@ impl Link for PostgresLink {
         format!("SELECT pg_terminate_backend({number})")
     }
 
+    /// Indexes, sequences and types have their names from the same pool as tables. Those of a table of ours go with it.
     fn relations(&mut self) -> Result<Vec<Relation>, Trouble> {
-        // What extensions brought is no data of anybody.
-        let rows = self.ask(
-            "SELECT n.nspname, c.relname, coalesce(obj_description(c.oid, 'pg_class'), ''), \
-             n.nspname = current_schema(), c.relkind = 'r' FROM pg_class c JOIN pg_namespace n \
-             ON n.oid = c.relnamespace \
-             WHERE c.relkind IN ('r', 'p', 'm', 'f', 'v') AND n.nspname <> 'information_schema' \
+        // What extensions brought is no data of others.
+        let rows = self.ask(&format!(
+            "SELECT n.nspname, c.relname, d.description, concat('{MARK}', c.relname, ' ', {}, ': '), \
+             n.nspname = current_schema(), c.relkind = 'r' FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_description d \
+             ON d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0 \
+             WHERE (c.relkind IN ('r', 'p', 'm', 'f', 'v') OR c.relkind IN ('i', 'I', 'S', 'c') \
+             AND c.relname ~ '^(k_|sbtest)[0-9]+$' AND NOT EXISTS (SELECT 1 FROM pg_index x JOIN pg_class t \
+             ON t.oid = x.indrelid WHERE x.indexrelid = c.oid AND t.relname ~ '^sbtest[0-9]+$')) \
+             AND n.nspname <> 'information_schema' \
              AND n.nspname !~ '^pg_' AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE \
              d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') ORDER BY 1, 2",
-        )?;
-        Ok(rows.into_iter().filter_map(Relation::read).collect())
+            identity("c.oid", "d.xmin")
+        ))?;
+        Ok(rows.into_iter().filter_map(relation).collect())
     }
 
-    fn create(&mut self, table: u32, comment: &str) -> Result<(), Trouble> {
+    fn wants(&self, tables: &[String]) -> Vec<String> {
+        let numbers = tables
+            .iter()
+            .filter_map(|table| table.strip_prefix("sbtest"));
+        numbers.map(|number| format!("k_{number}")).collect()
+    }
+
+    fn make(&mut self, name: &str, sql: &str, words: &str) -> Result<(), Trouble> {
+        self.marked(name, &format!("{sql};"), words)
+    }
+
+    fn create(&mut self, table: u32, words: &str) -> Result<(), Trouble> {
         let name = name(table);
-        // One transaction: there is never a table of ours without its mark.
-        self.ask(&format!(
-            "BEGIN; CREATE TABLE {name} (id SERIAL NOT NULL, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) \
-             DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)); \
-             COMMENT ON TABLE {name} IS '{comment}'; COMMIT"
-        ))
-        .map(drop)
+        let sql = format!(
+            "CREATE TABLE {name} (id SERIAL NOT NULL, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) \
+             DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
+        );
+        self.make(&name, &sql, words)
     }
 
     fn fill(
@@ -256,9 +317,8 @@ impl Link for PostgresLink {
         self.ask(&format!("VACUUM ANALYZE {name}")).map(drop)
     }
 
-    fn note(&mut self, table: &str, comment: &str) -> Result<(), Trouble> {
-        self.ask(&format!("COMMENT ON TABLE {table} IS '{comment}'"))
-            .map(drop)
+    fn note(&mut self, table: &str, words: &str) -> Result<(), Trouble> {
+        self.marked(table, "", words)
     }
 
     fn checksum(&mut self, table: &str) -> Result<String, Trouble> {

@@ -53,11 +53,11 @@ pub(super) fn survey() -> String {
 }
 
 impl Server {
-    /// Makes the tables of this scale and fillfactor with this comment.
+    /// Makes the tables of this scale and fillfactor, whose marks say these words.
     pub(super) fn make_bank(
         &mut self,
         (scale, fillfactor): (u32, u64),
-        comment: &str,
+        words: &str,
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<(), WorkError> {
         for (table, (columns, key)) in BANK.into_iter().zip(COLUMNS) {
@@ -65,14 +65,8 @@ impl Server {
                 "" => String::new(),
                 _ => format!(" WITH (fillfactor={fillfactor})"),
             };
-            // One transaction: there is never a table of ours without its mark.
-            self.asked(
-                "make a table in",
-                &format!(
-                    "BEGIN; CREATE TABLE {table} ({columns}){with}; \
-                     COMMENT ON TABLE {table} IS '{comment}'; COMMIT"
-                ),
-            )?;
+            let sql = format!("CREATE TABLE {table} ({columns}){with}");
+            self.with("make a table in", |link| link.make(table, &sql, words))?;
         }
         let numbers = |first: u64, last: u64| format!("generate_series({first}, {last}) AS n");
         let scale = u64::from(scale);

@@ -1,13 +1,16 @@
 //! A database server that tests work on: what all kinds of them have in common, and whose tables are whose.
 //!
 //! A kind of server is a [`Driver`] for the clients and a [`Link`] for what is not measured, both of which [`connect`]
-//! and `db.oltp` find by the address. Each of our tables carries a comment that begins with [`MARK`], from the
-//! statement that made it on; only such a table is ever dropped, and never anybody else's. One run at a time works in a
-//! database, and one round: two locks of the server, each of which ends with its connection, keep a second kurabe out.
+//! and `db.oltp` find by the address. Each of our tables carries a mark from the statement that made it on, and only
+//! such a table is ever dropped. The mark names the table and holds what no copy of it has, which each kind of server
+//! has in another form ([`Link::relations`]): a copy, a restored dump and a table of another name are of others. One
+//! run at a time works in a database, and one round: two locks of the server, each of which ends with its connection,
+//! keep a second kurabe out.
 
 mod bank;
 mod driver;
 pub(super) mod facts;
+mod left;
 pub(super) mod line;
 mod lock;
 mod tables;
@@ -18,8 +21,10 @@ pub(super) mod trouble;
 pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
+pub use left::Way;
+pub(super) use left::clean;
 pub(super) use lock::{Holder, Lock, Locked, lock, locked, taken};
-pub(super) use tables::{Stood, errand, stand_on};
+pub(super) use tables::{RENEWED_MAX, Stood, errand, stand_on};
 
 use self::line::Line;
 use self::trouble::Trouble;
@@ -37,8 +42,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the comment of every table of ours begins with.
-const MARK: &str = "kurabe: ";
+/// What the comment of every table of ours begins with, and of what was copied from one.
+pub(super) const MARK: &str = "kurabe: ";
 
 /// Rows of text; a value that is missing is `None`.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
@@ -102,11 +107,17 @@ pub(super) trait Link {
     /// The statement by which an administrator ends a connection.
     fn ends(&self, number: &str) -> String;
 
-    /// Everything that is called like a table.
+    /// Everything that is called like a table, with what our mark says where one was made by us.
     fn relations(&mut self) -> Result<Vec<Relation>, Trouble>;
 
-    /// Makes a table that carries this comment from the first moment on.
-    fn create(&mut self, table: u32, comment: &str) -> Result<(), Trouble>;
+    /// Further names that have to be free where these tables are made.
+    fn wants(&self, tables: &[String]) -> Vec<String>;
+
+    /// Makes the table of this name by this statement. It carries our mark, with these words, from the first moment on.
+    fn make(&mut self, name: &str, sql: &str, words: &str) -> Result<(), Trouble>;
+
+    /// Makes a table of sysbench's in the same way.
+    fn create(&mut self, table: u32, words: &str) -> Result<(), Trouble>;
 
     /// Puts rows into a new table.
     fn fill(
@@ -119,8 +130,18 @@ pub(super) trait Link {
     /// Makes the index of a table of so many rows, and has it looked through.
     fn complete(&mut self, table: u32, rows: u32) -> Result<(), Trouble>;
 
-    /// Gives a table this comment, which has no quotes.
-    fn note(&mut self, table: &str, comment: &str) -> Result<(), Trouble>;
+    /// Has the mark of a table of ours say these words, which have no quotes.
+    fn note(&mut self, table: &str, words: &str) -> Result<(), Trouble>;
+
+    /// Drops a table of ours.
+    fn remove(&mut self, table: &str) -> Result<(), Trouble> {
+        self.ask(&format!("DROP TABLE {table}")).map(drop)
+    }
+
+    /// Removes what marks take beside the tables, where no table of ours is left.
+    fn sweep(&mut self) -> Result<(), Trouble> {
+        Ok(())
+    }
 
     /// A checksum of every value in a table, which the server makes.
     fn checksum(&mut self, table: &str) -> Result<String, Trouble>;
@@ -221,28 +242,15 @@ pub(super) struct Server {
 pub(super) struct Relation {
     pub(super) schema: String,
     pub(super) name: String,
-    pub(super) comment: String,
+    /// What our mark says; `None` where it has none, or one of another table.
+    pub(super) words: Option<String>,
     pub(super) is_here: bool,
     pub(super) is_table: bool,
 }
 
 impl Relation {
-    /// A row of schema, name, comment, and two truths as the server writes them.
-    pub(super) fn read(row: Vec<Option<String>>) -> Option<Self> {
-        let [schema, name, comment, is_here, is_table]: [Option<String>; 5] =
-            row.try_into().ok()?;
-        let is_so = |word: &str| matches!(word, "t" | "1");
-        Some(Self {
-            schema: schema?,
-            name: name?,
-            comment: comment.unwrap_or_default(),
-            is_here: is_so(&is_here?),
-            is_table: is_so(&is_table?),
-        })
-    }
-
     fn is_ours(&self) -> bool {
-        self.is_here && self.is_table && self.comment.starts_with(MARK) && self.has_name_of_ours()
+        self.is_here && self.is_table && self.words.is_some() && self.has_name_of_ours()
     }
 
     fn has_name_of_ours(&self) -> bool {
@@ -338,22 +346,28 @@ impl Server {
         tables: &Tables,
     ) -> Result<Self, WorkError> {
         let mut opened = Self::connected(&place.permits, &server.path)?;
-        opened.with("wait for", |link| {
-            link.line().wait_at_most(MAKING_MAX).map_err(Trouble::Io)
-        })?;
-        let unfit = opened.with("look at", Link::look)?;
-        opened.refused(unfit)?;
+        opened.enter()?;
         opened.lock(Lock::Round, &[])?;
         let taken = opened.taken(&tables.names())?;
         opened.refused(taken)?;
         Ok(opened)
     }
 
+    /// Looks whether tables can be made there or dropped.
+    fn enter(&mut self) -> Result<(), WorkError> {
+        self.with("wait for", |link| {
+            link.line().wait_at_most(MAKING_MAX).map_err(Trouble::Io)
+        })?;
+        let unfit = self.with("look at", Link::look)?;
+        self.refused(unfit)
+    }
+
     /// Why tables of these names cannot be made among those that are there.
     fn taken(&mut self, tables: &[String]) -> Result<Option<String>, WorkError> {
         let found = self.relations()?;
         let engine = self.named.address.engine;
-        Ok(refusal(engine, &found, tables, self.named.allows_existing))
+        let wanted = [tables.to_vec(), self.link.wants(tables)].concat();
+        Ok(refusal(engine, &found, &wanted, self.named.allows_existing))
     }
 
     /// An error where tables cannot be made, and why.
@@ -447,11 +461,11 @@ pub(super) fn of(operation: &str, address: &Address, trouble: &Trouble) -> WorkE
 mod tests {
     use super::*;
 
-    fn relation(name: &str, comment: &str, is_here: bool, is_table: bool) -> Relation {
+    fn relation(name: &str, words: Option<&str>, is_here: bool, is_table: bool) -> Relation {
         Relation {
             schema: "public".to_owned(),
             name: name.to_owned(),
-            comment: comment.to_owned(),
+            words: words.map(str::to_owned),
             is_here,
             is_table,
         }
@@ -459,7 +473,7 @@ mod tests {
 
     #[test]
     fn only_what_carries_our_mark_is_ours_and_others_are_left_alone() {
-        let ours = relation("sbtest2", "kurabe: being made", true, true);
+        let ours = relation("sbtest2", Some("being made"), true, true);
         let wanted = ["sbtest1", "sbtest2"].map(str::to_owned);
         let check = |found: &[Relation], allows: bool, words: Option<&str>| {
             let why = refusal(Engine::Postgres, found, &wanted, allows);
@@ -470,7 +484,7 @@ mod tests {
         };
         check(&[], false, None);
         check(std::slice::from_ref(&ours), false, None);
-        let others = relation("orders", "", true, true);
+        let others = relation("orders", None, true, true);
         check(
             &[ours.clone(), others.clone()],
             false,
@@ -483,26 +497,26 @@ mod tests {
         );
         check(&[ours, others], true, None);
         // A table of our name without our mark is refused whatever is allowed.
-        for (name, comment, is_table) in [
-            ("sbtest1", "", true),
-            ("sbtest1", "kurabe", true),
-            ("sbtest2", "not kurabe: x", true),
-            ("sbtest1", "kurabe: whole", false),
+        for (name, words, is_table) in [
+            ("sbtest1", None, true),
+            ("sbtest2", None, true),
+            ("sbtest1", None, false),
+            ("sbtest1", Some("whole"), false),
         ] {
-            let taken = relation(name, comment, true, is_table);
+            let taken = relation(name, words, true, is_table);
             assert!(!taken.is_ours());
             check(&[taken], true, Some("none of kurabe's"));
         }
         // Elsewhere it is not in our way, and not ours.
-        let elsewhere = relation("sbtest1", "kurabe: whole", false, true);
+        let elsewhere = relation("sbtest1", Some("whole"), false, true);
         check(std::slice::from_ref(&elsewhere), true, None);
         check(&[elsewhere], false, Some("of others"));
         // The mark alone does not make ours what we would never have called so.
-        assert!(!relation("orders", "kurabe: whole", true, true).is_ours());
-        assert!(!relation("sbtest", "kurabe: whole", true, true).is_ours());
-        assert!(!relation("sbtest1; DROP", "kurabe: whole", true, true).is_ours());
-        assert!(relation("pgbench_history", "kurabe: whole", true, true).is_ours());
-        assert!(!relation("pgbench_history", "", true, true).is_ours());
-        assert!(!relation("pgbench_other", "kurabe: whole", true, true).is_ours());
+        assert!(!relation("orders", Some("whole"), true, true).is_ours());
+        assert!(!relation("sbtest", Some("whole"), true, true).is_ours());
+        assert!(!relation("sbtest1; DROP", Some("whole"), true, true).is_ours());
+        assert!(relation("pgbench_history", Some("whole"), true, true).is_ours());
+        assert!(!relation("pgbench_history", None, true, true).is_ours());
+        assert!(!relation("pgbench_other", Some("whole"), true, true).is_ours());
     }
 }

@@ -1,10 +1,10 @@
 //! The tables of a test on a server: made, looked at, checked and dropped.
 //!
-//! The comment of each is also the note of what is in it, written when it is whole, so that who is killed before leaves
-//! tables that nobody takes for whole. A round that may change them writes so there before it begins.
+//! The mark of each is also the note of what is in it, written when it is whole, so that a run that is killed before
+//! leaves tables that are never taken for whole. A round that may change them writes so there before it begins.
 
 use super::trouble::Trouble;
-use super::{MARK, Relation, Server, bank, of};
+use super::{Lock, Relation, Server, bank, of};
 use crate::db::mix::Mix;
 use crate::db::tables::{ACCOUNTS, Held, Maker, SURVEY, Tables};
 use engine::workload::{ErrandKind, Place, StandIn, Told, WorkError};
@@ -12,21 +12,18 @@ use model::order::Keyed as _;
 use model::units::Bytes;
 use std::collections::BTreeMap;
 
-/// The comment of one that is being made.
+/// The note of one that is being made.
 const MAKING: &str = "being made";
 /// And of one that transactions of a round may have changed.
 const CHANGED: &str = "changed by a round";
 
 /// The tables of a test with at most this many bytes are made anew for every round that would find them changed: some
 /// tenths of a second for the usual 10,000 rows. Larger ones stay as rounds leave them.
-const RENEWED_MAX: u64 = 64 << 20;
+pub(in crate::db) const RENEWED_MAX: u64 = 64 << 20;
 
 impl Server {
     fn note(&mut self, table: &str, words: &str) -> Result<(), WorkError> {
-        let comment = format!("{MARK}{words}");
-        self.with("note what is in a table of", |link| {
-            link.note(table, &comment)
-        })
+        self.with("note what is in a table of", |link| link.note(table, words))
     }
 
     /// Drops the tables of ours that are made for the same kind of test, whatever run left them, and no other: those of
@@ -35,13 +32,23 @@ impl Server {
         let is_like = |one: &Relation| like.bank.is_some() == one.is_bank();
         let found = self.relations()?;
         for ours in found.iter().filter(|one| one.is_ours() && is_like(one)) {
-            let sql = format!("DROP TABLE {}", ours.name);
-            self.with("drop a table of ours in", |link| link.ask(&sql))?;
+            self.drop_one(&ours.name)?;
         }
         Ok(())
     }
 
-    /// Makes the tables, whatever is left of earlier ones; what is in them.
+    pub(super) fn drop_one(&mut self, table: &str) -> Result<(), WorkError> {
+        self.with("drop a table of ours in", |link| link.remove(table))
+    }
+
+    /// The same, and what marks take beside them.
+    fn remove_ours(&mut self, like: &Tables) -> Result<(), WorkError> {
+        self.drop_ours(like)?;
+        self.with("drop a table of ours in", super::Link::sweep)
+    }
+
+    /// Makes the tables, whatever is left of earlier ones; what is in them. What could not be made to its end is not
+    /// left behind: where the connection still does that now, and otherwise when the run ends.
     fn make(
         &mut self,
         tables: &Tables,
@@ -49,10 +56,23 @@ impl Server {
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<Held, WorkError> {
         self.drop_ours(tables)?;
-        let making = format!("{MARK}{MAKING}");
+        let made = self.made(tables, seed, tell);
+        if made.is_err() {
+            // That it failed is told, whatever comes of this.
+            let _ = self.remove_ours(tables);
+        }
+        made
+    }
+
+    fn made(
+        &mut self,
+        tables: &Tables,
+        seed: u64,
+        tell: &mut dyn FnMut(Bytes),
+    ) -> Result<Held, WorkError> {
         let mut expected = None;
         if let Some(fillfactor) = tables.bank {
-            self.make_bank((tables.size, fillfactor), &making, tell)?;
+            self.make_bank((tables.size, fillfactor), MAKING, tell)?;
             expected = Some(Held {
                 rows: tables.rows(),
                 ..Held::default()
@@ -60,7 +80,7 @@ impl Server {
         } else {
             let mut maker = Maker::new(tables, seed);
             for table in 0..tables.number {
-                self.with("make a table in", |link| link.create(table, &making))?;
+                self.with("make a table in", |link| link.create(table, MAKING))?;
                 self.with("put rows into", |link| link.fill(table, &mut maker, tell))?;
                 expected = Some(Held::both(expected, maker.ends()));
                 self.with("make an index in", |link| link.complete(table, tables.size))?;
@@ -114,13 +134,10 @@ impl Server {
         Ok(format!("{} checksum {sum}", begins(tables)))
     }
 
-    /// The comments of our tables, by name.
+    /// The notes of our tables, by name.
     fn notes(&mut self) -> Result<BTreeMap<String, String>, WorkError> {
         let ours = self.relations()?.into_iter().filter(Relation::is_ours);
-        let noted = |one: Relation| {
-            let words = one.comment.strip_prefix(MARK)?.to_owned();
-            Some((one.name, words))
-        };
+        let noted = |one: Relation| Some((one.name, one.words?));
         Ok(ours.filter_map(noted).into_map())
     }
 
@@ -205,9 +222,20 @@ fn check(tables: &Tables, place: &Place, server: &StandIn) -> Result<Told, WorkE
     server.told(tables)
 }
 
-/// Drops our tables.
+/// Drops our tables, whatever of others is there by now.
 fn remove(tables: &Tables, place: &Place, server: &StandIn) -> Result<(), WorkError> {
-    Server::open(place, server, tables)?.drop_ours(tables)
+    let removed = || {
+        let mut server = Server::connected(&place.permits, &server.path)?;
+        server.enter()?;
+        server.lock(Lock::Round, &[])?;
+        server.remove_ours(tables)
+    };
+    removed().map_err(|why: WorkError| {
+        WorkError::Failed(format!(
+            "{why}\nhint: `kurabe clean --db '{}'` removes what is left there",
+            server.path.display()
+        ))
+    })
 }
 
 /// What a round stands on.
