@@ -123,8 +123,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Remove what killed runs left behind
     ///
-    /// Marked work directories, and the files `.kurabe-removed-...`; with `--db`, tables and keys that carry kurabe's mark
-    /// on that server. Nothing else is touched.
+    /// Marked work directories, and the files `.kurabe-removed-...`; with `--db`, tables and keys that carry kurabe's
+    /// mark on that server. Nothing else is touched.
     Clean(CleanArgs),
     /// Print the licences of this program and of everything that is linked into it
     Licences,

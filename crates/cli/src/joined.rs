@@ -1,5 +1,5 @@
-//! Sides of a comparison, with the same storage jobs under the same names: what a case did is asked of its workload, and
-//! of an imported one of the program that printed it.
+//! Sides of a comparison, with the same storage jobs under the same names: what a case did is asked of its workload,
+//! and of an imported one of the program that printed it.
 
 use crate::output;
 use dialects::printable::printable;

@@ -78,8 +78,9 @@ pub trait Workload: Sync {
         None
     }
 
-    /// The storage jobs that a case of it does, in the vocabulary of all languages: one where all copies do the same, or
-    /// one for each; none where it does something else. Cases whose jobs are the same compare, whatever they are called.
+    /// The storage jobs that a case of it does, in the vocabulary of all languages: one where all copies do the same,
+    /// or one for each; none where it does something else. Cases whose jobs are the same compare, whatever they are
+    /// called.
     fn storage_jobs(&self, _params: &Params) -> Vec<Task> {
         Vec::new()
     }

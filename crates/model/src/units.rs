@@ -133,7 +133,8 @@ impl Bytes {
         (1 << 10, "KiB"),
     ];
 
-    /// The next whole number of a unit, MiB or GiB, such as an option takes: at most a tenth more, but for the first ten.
+    /// The next whole number of a unit, MiB or GiB, such as an option takes: at most a tenth more, but for the first
+    /// ten.
     pub fn rounded_up(self) -> String {
         let [gib, mib] = [1 << 30, 1 << 20];
         if self.0 > 10 * gib {

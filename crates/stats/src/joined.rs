@@ -1,9 +1,9 @@
 //! The same job under two names: figures are joined by what decides them, before sides are compared.
 //!
-//! A run names a case by what asked for it: a test, a section of a job file, a job of an output that was imported. Where
-//! the definitions of two cases agree ([`Definition::against`]), the figures of one are put under the names that the
-//! base has for them, in copies of the runs: what is kept stays as it is. Jobs of one name and other definitions are not
-//! joined, and their parameters then say what differs. A definition of which a side knows a part alone is joined only
+//! A run names a case by what asked for it: a test, a section of a job file, a job of an imported output. Where the
+//! definitions of two cases agree ([`Definition::against`]), the figures of one are put under the names that the base
+//! has for them, in copies of the runs: what is kept stays as it is. Jobs of one name and other definitions are not
+//! joined, and their parameters then say what differs. A definition of which a side knows only a part is joined only
 //! with a job of the same name, and what is not known is told.
 //!
 //! Two jobs of one run with the same definition are joined in their order, those of the same name first.

@@ -23,7 +23,8 @@ impl There {
         Self {
             url: server.socket("shop"),
             asks: format!("{} -c", server.psql()),
-            will_change: "SELECT count(*) FROM pg_class WHERE obj_description(oid, 'pg_class') LIKE 'kurabe: % changed%'",
+            will_change: "SELECT count(*) FROM pg_class \
+                          WHERE obj_description(oid, 'pg_class') LIKE 'kurabe: % changed%'",
             reads: "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT c FROM sbtest1 WHERE id=%'",
         }
     }

@@ -65,8 +65,8 @@ fn leave_behind(bed: &Bed) -> PathBuf {
     stale
 }
 
-/// The locks that a process holds on the file of this inode. From its own descriptors, not from /proc/locks, whose pages
-/// skip lines while other tests lock and unlock.
+/// The locks that a process holds on the file of this inode. From its own descriptors, not from /proc/locks, whose
+/// pages skip lines while other tests lock and unlock.
 fn locks_of(pid: u32, inode: &str) -> Vec<String> {
     let descriptors = fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap();
     let all = descriptors.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());

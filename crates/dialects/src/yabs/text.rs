@@ -294,11 +294,10 @@ impl Page {
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         match &mut self.table {
-            Table::None => {}
             Table::Disks(_) => self.disk_row(number, &cells),
             Table::Networks(_) if cells.len() >= 4 => self.network_row(number, &cells),
             Table::Scores(_) if !may_be_cut => self.score_row(number, &cells),
-            Table::Networks(_) | Table::Scores(_) => {}
+            Table::None | Table::Networks(_) | Table::Scores(_) => {}
         }
     }
 
@@ -484,16 +483,12 @@ impl Page {
         let text = cells.get(1).copied().unwrap_or_default();
         let value =
             amount(text).filter(|(value, rest)| *value > 0.0 && *value < 1e9 && rest.is_empty());
-        match value {
-            Some((value, _)) => {
-                self.current
-                    .scores
-                    .push((number, version.clone(), key, value));
-            }
-            None => {
-                let what = format!("Geekbench {version}: no `{key}` score: `{}`", short(text));
-                self.current.left_out.push(LeftOut { line: number, what });
-            }
+        if let Some((value, _)) = value {
+            let scores = &mut self.current.scores;
+            scores.push((number, version.clone(), key, value));
+        } else {
+            let what = format!("Geekbench {version}: no `{key}` score: `{}`", short(text));
+            self.current.left_out.push(LeftOut { line: number, what });
         }
     }
 }

@@ -328,6 +328,10 @@ pub enum VerifyMethod {
 }
 
 /// How what was written is checked.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a decision of the user's by itself"
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verify {
     /// How blocks can be told from damaged ones.

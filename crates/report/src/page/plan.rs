@@ -368,8 +368,8 @@ mod tests {
             all: Bytes((100 << 20) + 3_000_000),
             most: Bytes(1 << 30),
         };
-        let made = "takes on the server: up to 103 MiB of the 1 GiB that `--db-max` allows: 3 MiB in tables, 100 MiB in \
-                    logs of making them";
+        let made = "takes on the server: up to 103 MiB of the 1 GiB that `--db-max` allows: 3 MiB in tables, 100 MiB \
+                    in logs of making them";
         assert_eq!(on_server(&taken), made);
         taken.added = Bytes(1);
         let added = on_server(&taken);

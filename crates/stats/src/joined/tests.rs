@@ -1,3 +1,5 @@
+//! Cases of other names that are the same work, and cases of one name that are not.
+
 use super::*;
 use crate::compare::{CompareOptions, compare};
 use crate::fixture;

@@ -88,8 +88,8 @@ pub fn hold<'a>(
     })
 }
 
-/// What runs left on the server at this address, in words: what carries our mark or is counted by our marker, and nothing
-/// else. It is removed, or told alone.
+/// What runs left on the server at this address, in words: what carries our mark or is counted by our marker, and
+/// nothing else. It is removed, or told alone.
 pub fn clean(
     address: &address::Address,
     secret: Option<Secret>,

@@ -104,8 +104,8 @@ pub fn taken<'a>(cases: impl IntoIterator<Item = (&'a PlannedCase, Rounds)>) -> 
         let mix = mix_of(case);
         let changes = mix.changes();
         let set = sets.entry(tables.key()).or_insert((tables, 0));
-        // A round finds small ones changed where one before has changed them, and large ones where that took rows away or
-        // added some.
+        // A round finds small ones changed where one before has changed them, and large ones where that took rows away
+        // or added some.
         let is_small = tables.bytes().0 <= RENEWED_MAX;
         let grows = [Step::Append, Step::Delete, Step::Deposit];
         if changes > 0 && (is_small || grows.into_iter().any(|step| mix.has(step))) {

@@ -324,7 +324,6 @@ mod tests {
         assert!(rule.starts_with("of 100 MiB below 60"), "{rule}");
         // Others take what is to stay free, of what is ours and not of what is no matter.
         assert_eq!(limits.taken_by_others(), None);
-        let mut limits = limits;
         limits.0.bounds[1].free_bytes = 9 * M;
         let why = limits.taken_by_others().unwrap();
         let words = "of 100 MiB that the quota of user 7 allows 9 are free, and 10 are to stay so";

@@ -33,7 +33,7 @@ fn is_several(plan: &Plan, phase: &Phase<'_>) -> bool {
     let first = jobs.next();
     first.is_some_and(|first| {
         let others: Vec<u32> = jobs.collect();
-        !others.is_empty() && !(as_one(first) && others.iter().all(|group| *group == first))
+        !(others.is_empty() || as_one(first) && others.iter().all(|group| *group == first))
     })
 }
 

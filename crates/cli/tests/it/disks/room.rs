@@ -22,6 +22,7 @@ mod root {
 
     impl Volume {
         /// `None` where it cannot be made, which is said.
+        #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
         fn new(limits: &str) -> Option<Self> {
             if !is_installed("mkfs.btrfs") {
                 eprintln!("skipped: `mkfs.btrfs` is not installed");

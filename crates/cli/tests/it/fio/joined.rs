@@ -139,6 +139,7 @@ impl Found {
 }
 
 /// Whether fio is there to make the outputs; told where it is not.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn is_there() -> bool {
     let missing = beside::missing();
     if let Some(why) = &missing {

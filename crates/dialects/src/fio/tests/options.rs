@@ -289,8 +289,8 @@ fn favourite_files_have_the_laws_of_favourite_offsets() {
 
 #[test]
 fn nothing_is_a_share_wherever_shares_are_taken_and_more_than_all_is_none() {
-    let zero = Extent::Bytes(0);
     type Of = fn(&Job) -> Option<Extent>;
+    let zero = Extent::Bytes(0);
     let options: [(&str, Of); 6] = [
         ("size", |job| job.amount.size),
         ("io_size", |job| job.amount.io_size),

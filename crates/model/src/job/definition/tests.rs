@@ -1,3 +1,5 @@
+//! Definitions of jobs: what decides a figure, what does not, and what is not known.
+
 use super::super::{Pattern, Rate, Target};
 use super::*;
 
@@ -34,7 +36,7 @@ fn differing(change: impl FnOnce(&mut Job)) -> Vec<&'static str> {
 fn what_decides_a_figure_is_told_by_its_name() {
     let check = |name: &str, change: fn(&mut Job)| assert_eq!(differing(change), [name]);
     check("rw", |job| {
-        job.pattern = Pattern::from_word("read").unwrap()
+        job.pattern = Pattern::from_word("read").unwrap();
     });
     check("bs", |job| job.block_bytes = 8192);
     check("iodepth", |job| job.depth = 32);

@@ -10,6 +10,10 @@ use model::digest::Digest;
 use model::job::{Job, Mix, VerifyMethod};
 
 /// What is known.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is known, or not, without the others"
+)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
     /// The order of the writes, whichever program made them.

@@ -8,13 +8,13 @@ type Change = fn(&mut Job);
 const WAYS: [(&str, Change); 22] = [
     ("write", |_| ()),
     ("randwrite", |_| ()),
-    ("randwrite", |job| job.blocks.write = range()),
-    ("write", |job| job.blocks.write = range()),
-    ("write", |job| job.blocks.write = split()),
-    ("randwrite", |job| job.blocks.write = split()),
+    ("randwrite", |job| job.blocks.write = RANGE),
+    ("write", |job| job.blocks.write = RANGE),
+    ("write", |job| job.blocks.write = Some(split())),
+    ("randwrite", |job| job.blocks.write = Some(split())),
     ("randwrite", |job| job.repeat_blocks = true),
     ("randwrite", |job| {
-        (job.repeat_blocks, job.blocks.write) = (true, range());
+        (job.repeat_blocks, job.blocks.write) = (true, RANGE);
     }),
     ("randwrite", |job| {
         job.distribution = Distribution::Zipf {
@@ -25,19 +25,19 @@ const WAYS: [(&str, Change); 22] = [
     ("randrw", |_| ()),
     ("rw", |_| ()),
     ("randrw", |job| {
-        (job.blocks.read, job.blocks.write, job.read_percent) = (range(), range(), 30);
+        (job.blocks.read, job.blocks.write, job.read_percent) = (RANGE, RANGE, 30);
     }),
     ("randwrite", |job| job.end.ops = Some(20)),
     ("randwrite", |job| {
-        (job.end.bytes, job.blocks.write) = (Some(100 * K), range());
+        (job.end.bytes, job.blocks.write) = (Some(100 * K), RANGE);
     }),
     ("randwrite", |job| {
-        (job.end.loops, job.blocks.write) = (3, range());
+        (job.end.loops, job.blocks.write) = (3, RANGE);
     }),
     ("write", |job| job.steps.skip_bytes = 8192),
     ("write", |job| job.steps.skip_bytes = -8192),
     ("randwrite", |job| {
-        (job.steps.ops_per_offset, job.blocks.write) = (4, range());
+        (job.steps.ops_per_offset, job.blocks.write) = (4, RANGE);
     }),
     ("randwrite", |job| {
         job.steps.random_percent = Directions::all(40);
@@ -48,31 +48,25 @@ const WAYS: [(&str, Change); 22] = [
             range_bytes: 64 * K,
             skip_bytes: 0,
         });
-        job.blocks.write = range();
+        job.blocks.write = RANGE;
     }),
     ("randwrite", |job| {
         job.verify.as_mut().unwrap().interval_bytes = Some(1024);
-        job.blocks.write = range();
+        job.blocks.write = RANGE;
     }),
     ("randwrite", |job| {
         job.verify.as_mut().unwrap().offset_bytes = 100;
-        job.blocks.write = range();
+        job.blocks.write = RANGE;
     }),
 ];
 
-const fn range() -> Option<Blocks> {
-    Some(Blocks::Range {
-        min_bytes: 4096,
-        max_bytes: 16_384,
-    })
-}
+const RANGE: Option<Blocks> = Some(Blocks::Range {
+    min_bytes: 4096,
+    max_bytes: 16_384,
+});
 
-fn split() -> Option<Blocks> {
-    Some(Blocks::Split(vec![
-        (4096, 70.0),
-        (8192, 20.0),
-        (32_768, 10.0),
-    ]))
+fn split() -> Blocks {
+    Blocks::Split(vec![(4096, 70.0), (8192, 20.0), (32_768, 10.0)])
 }
 
 /// A job that writes, and the one that checks what it wrote.
@@ -223,7 +217,7 @@ fn reads_of_other_lengths_than_were_written_blame_nothing() {
         outcome(&job, &place)
     };
     run(&writes, &place);
-    for (block, blocks) in [(4096, None), (65_536, None), (16_384, range())] {
+    for (block, blocks) in [(4096, None), (65_536, None), (16_384, RANGE)] {
         let (_, finish) = read(block, blocks).unwrap();
         assert_eq!(
             (told(&finish).verified, told(&finish).verify_errors),
@@ -258,7 +252,7 @@ fn a_pattern_is_judged_without_headers_that_tell_where_blocks_begin() {
             checks.seed = Some(seed);
             match outcome(&checks, &place) {
                 Ok((_, finish)) => {
-                    assert_eq!(told(&finish).verify_errors, 0, "{number} {rw} {seed}")
+                    assert_eq!(told(&finish).verify_errors, 0, "{number} {rw} {seed}");
                 }
                 Err(error) => panic!("{number} {rw} {seed}: {error}"),
             }
