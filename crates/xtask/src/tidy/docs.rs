@@ -29,6 +29,35 @@ pub(crate) fn changelog_has_a_place_for_the_next_release(tree: &Tree) -> Vec<Fin
     }
 }
 
+/// The page that says which tests show each of its rows.
+const SHOWN: &str = "docs/method/room.md";
+
+/// The last column of each row of [`SHOWN`] says what shows it: every test that it names exists, and a row without a
+/// test has its reason.
+pub(crate) fn rows_name_the_tests_that_show_them(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.get(SHOWN) else {
+        return vec![missing(SHOWN)];
+    };
+    let mut findings = Vec::new();
+    let rows = (1..).zip(page.text.lines());
+    let rows = rows.filter(|(_, line)| line.starts_with("| ")).skip(1);
+    for (at, row) in rows {
+        let cells: Vec<&str> = row.trim_end_matches(" |").split(" | ").collect();
+        let shown = cells.last().copied().unwrap_or_default().trim();
+        if cells.len() < 5 || shown.is_empty() {
+            findings.push(page.finding(at, "does not say what shows it"));
+        }
+        for name in shown.split('`').skip(1).step_by(2) {
+            let head = format!("fn {name}(");
+            let mut sources = tree.with_extension("rs");
+            if !sources.any(|file| file.text.contains(&head)) {
+                findings.push(page.finding(at, format!("names the test `{name}`, which is none")));
+            }
+        }
+    }
+    findings
+}
+
 /// The README says how to measure, and how to check a change.
 pub(crate) fn readme_says_how_to_start(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -375,6 +404,18 @@ mod tests {
         finds(rule, "CHANGELOG.md", "# Changelog\n\n## Unreleased\n", &[]);
         finds(rule, "CHANGELOG.md", "# Changelog\n\n## 0.1.0\n", &[0]);
         finds(rule, "other.md", "", &[0]);
+    }
+
+    #[test]
+    fn rows_whose_tests_are_none_or_not_named_are_found() {
+        let head = "| a | b | c | d | shown by |\n|---|---|---|---|---|\n";
+        let rows = "| x | x | x | x | `is_there` |\n| x | x | x | x | `is_gone` |\n| x | x | x | x |  |\n\
+                    | x | x | x | x | it cannot be seen |\n| x | x | x |\n";
+        let page = format!("{head}{rows}");
+        let files = [(SHOWN, page.as_str()), ("a.rs", "fn is_there() {}")];
+        let found = rows_name_the_tests_that_show_them(&tree(&files));
+        let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [4, 5, 7]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     docs::changelog_has_a_place_for_the_next_release,
     docs::commands_are_what_the_program_takes,
     docs::readme_says_how_to_start,
+    docs::rows_name_the_tests_that_show_them,
     docs::measured_sections_have_their_data,
     docs::results_say_how_they_were_made,
     docs::transcripts_are_kept,
