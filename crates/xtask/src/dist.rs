@@ -40,7 +40,7 @@ const C_FLAGS: &str = "-falign-functions=64";
 const BETWEEN: &str = "\x1f";
 
 /// The largest file that still downloads in seconds on a slow server: a promise of the project.
-const SIZE_MAX_BYTES: u64 = 14_000_000;
+const SIZE_MAX_BYTES: u64 = 20_000_000;
 
 /// Starts from which the median is taken: odd, and enough to let caches warm.
 const STARTS: usize = 21;

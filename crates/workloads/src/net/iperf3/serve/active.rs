@@ -68,7 +68,7 @@ impl Active {
         Some((receiver, Claim(self)))
     }
 
-    /// How long somebody is served yet, as far as that is known.
+    /// How long the present client is still served, as far as that is known.
     pub(super) fn left(&self) -> Option<Duration> {
         let until = self.lock().as_ref()?.until?;
         Some(Duration::from_nanos(until.saturating_sub(monotonic())))
@@ -79,7 +79,7 @@ impl Active {
         match self.lock().as_mut() {
             Some(session) if session.cookie.as_ref() == Some(cookie) && session.expected > 0 => {
                 session.expected -= 1;
-                // A test that has ended meanwhile takes nobody.
+                // A test that has ended meanwhile takes no client.
                 let _ = session.streams.send(Ok(stream));
                 Ok(())
             }
@@ -93,7 +93,7 @@ impl Active {
             session.expected = 0;
             let of_system = why.raw_os_error().map(io::Error::from_raw_os_error);
             let why = of_system.unwrap_or_else(|| why.kind().into());
-            // A test that has ended meanwhile asks nobody.
+            // A test that has ended meanwhile asks no client.
             let _ = session.streams.send(Err(why));
         }
     }

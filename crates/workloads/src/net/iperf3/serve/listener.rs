@@ -414,12 +414,12 @@ impl<'a> Unproven<'a> {
     /// A further connection of ours.
     fn further(&mut self, one: Waiting, hello: &Hello, ready: &Ready) -> Result<(), Failed> {
         match self.active.shown(hello) {
-            Shown::Unexpected => self.refuse(&one, "nobody waits for this connection"),
+            Shown::Unexpected => self.refuse(&one, "no test waits for this connection"),
             Shown::Taken(streams) => {
                 let removed = ready.remove(one.stream.as_fd());
                 removed.map_err(|error| (one.peer, error))?;
                 tell(&one.stream, &[TAKEN]);
-                // A test that has ended meanwhile takes nobody.
+                // A test that has ended meanwhile takes no client.
                 let _ = streams.send(Ok(one.stream));
             }
             Shown::Answered => {
