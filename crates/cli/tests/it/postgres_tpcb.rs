@@ -55,7 +55,7 @@ fn tables_and_statements_are_those_of_pgbench() {
     let log = server.log();
     let bed = Bed::new();
     let url = server.socket("shop");
-    let words = "run db.tpcb --passes 60 --set db.tpcb.fillfactor=90 --db";
+    let words = "run db.tpcb --passes 60 --db-max 100GiB --set db.tpcb.fillfactor=90 --db";
     let args: Vec<&str> = words.split(' ').chain([url.as_str()]).collect();
     let mut child = bed.start(&args);
     eventually(60, || server.ask("shop", SHAPE) == theirs);
