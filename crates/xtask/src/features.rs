@@ -100,6 +100,10 @@ fn a_feature_more_or_less_and_a_crate_that_is_gone_are_found() {
 const NOT_MEASURED: &[(&str, &str)] = &[
     ("libc", "declarations alone"),
     (
+        "libsqlite3-sys",
+        "declarations alone: SQLite itself is C, in one unit",
+    ),
+    (
         "ring",
         "its assembly, in none but connections that show whose they are",
     ),
