@@ -103,7 +103,10 @@ fn liar(lies: &'static str) -> String {
                     None => "$-1\r\n".to_owned(),
                 },
                 ["STRLEN", key] => format!(":{}\r\n", keys.get(key).map_or(0, String::len)),
-                ["EXISTS", key] => number(keys.contains_key(key)),
+                ["EXISTS", ref all @ ..] => {
+                    let there = all.iter().filter(|key| keys.contains_key(**key));
+                    format!(":{}\r\n", there.count())
+                }
                 ["DEL", key] => number(keys.remove(key).is_some()),
                 ["DBSIZE"] => format!(":{}\r\n", keys.len()),
                 ["SELECT", number] if number.len() > 1 => {

@@ -251,16 +251,77 @@ fn keys_of_a_killed_run_are_cleaned_and_no_others() {
     child.wait().unwrap();
     server.ask(&["SET", "mine", "7"]);
     server.ask(&["SET", "kurabe:kv:999999999999", "7"]);
+    server.ask(&["DEL", "kurabe:kv:000000000007"]);
     let done = bed.run(&["clean", "--dry-run", "--db", &url]).code(0);
     says(
         &done,
-        &["would remove 1000 keys and the key that counts them, kurabe:kv in"],
+        &["would remove 999 keys and the key that counts them, kurabe:kv in"],
     );
     let done = bed.run(&["clean", "--db", &url]).code(0);
     says(
         &done,
-        &["removed 1000 keys and the key that counts them, kurabe:kv in"],
+        &["removed 999 keys and the key that counts them, kurabe:kv in"],
     );
     assert_eq!(server.ask(&["DBSIZE"]), "2");
     is_clean(&bed, &url);
+}
+
+/// A run of kurabe's with a thousand keys, once a round is kept.
+fn run_of_keys(bed: &Bed, url: &str, more: &[&str]) -> Child {
+    let run = ["run", "db.kv-get", "--passes", "3", "--db", url];
+    let set = ["--set", "db.*.keys=1000", "--set", "db.*.time=500ms"];
+    let child = bed.start(&[&run[..], &set, more].concat());
+    eventually(60, || bed.rounds() > 0);
+    child
+}
+
+#[test]
+fn keys_of_a_run_that_rests_are_not_cleaned() {
+    let Some(server) = redis::Server::start("keys_of_a_run_that_rests", &[]) else {
+        return;
+    };
+    let (bed, url) = (Bed::new(), server.loopback());
+    let child = run_of_keys(&bed, &url, &["--spread", "1h"]);
+    for way in [&["--dry-run"][..], &[]] {
+        let args = [&["clean", "--db", &url], way].concat();
+        bed.run(&args)
+            .code(4)
+            .err_has(&["another kurabe works there"]);
+        assert_eq!(server.ask(&["DBSIZE"]), "1001");
+    }
+    // Another database is no concern of the run's.
+    is_clean(&bed, &url.replace("/0", "/1"));
+    // Also once its connection was ended and made anew.
+    let named = || {
+        let list = server.ask(&["CLIENT", "LIST"]);
+        let line = list.lines().find(|line| line.contains(" name=kurabe-run "));
+        let id = line.and_then(|line| line.strip_prefix("id=")?.split(' ').next());
+        id.map(str::to_owned)
+    };
+    let before = named().unwrap();
+    server.ask(&["CLIENT", "KILL", "ID", &before]);
+    eventually(20, || named().is_some_and(|now| now != before));
+    bed.run(&["clean", "--db", &url]).code(4);
+    signal(&child, "-INT");
+    let _: Done = child.wait_with_output().unwrap().into();
+    is_clean(&bed, &url);
+}
+
+#[test]
+fn keys_that_cannot_be_deleted_are_told_with_what_does() {
+    let Some(server) = redis::Server::start("keys_that_cannot_be_deleted", &[]) else {
+        return;
+    };
+    let bed = Bed::new();
+    server.ask(&["ACL", "SETUSER", "bob", "on", "nopass", "~*", "+@all"]);
+    let url = server.loopback().replace("//", "//bob@");
+    let child = run_of_keys(&bed, &url, &["--spread", "1h"]);
+    server.ask(&["ACL", "SETUSER", "bob", "-del"]);
+    signal(&child, "-INT");
+    let done: Done = child.wait_with_output().unwrap().into();
+    says(&done, &[&format!("kurabe clean --db '{url}'")]);
+    assert_eq!(server.ask(&["DBSIZE"]), "1001");
+    server.ask(&["ACL", "SETUSER", "bob", "+del"]);
+    bed.run(&["clean", "--db", &url]).code(0);
+    assert_eq!(server.ask(&["DBSIZE"]), "0");
 }

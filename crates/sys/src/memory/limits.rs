@@ -8,6 +8,8 @@ use crate::counters::Cgroups;
 use crate::tree::{Tree, TreeError};
 
 const MEMINFO: &str = "/proc/meminfo";
+/// It is there where the kernel has control groups.
+const OWN_GROUPS: &str = "/proc/self/cgroup";
 
 /// Bytes that this process may take now, and who limits it, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +25,14 @@ pub fn room(tree: &Tree) -> Result<Room, TreeError> {
     within(tree, Cgroups::find(tree))
 }
 
-/// The same for another process of this machine.
+/// The same for another process of this machine. An error where its control group cannot be read: others may depend on
+/// that one.
 pub fn room_of(tree: &Tree, process: u32) -> Result<Room, TreeError> {
-    within(
-        tree,
-        Cgroups::find_of(tree, &format!("/proc/{process}/cgroup")),
-    )
+    let groups = Cgroups::find_of(tree, &format!("/proc/{process}/cgroup"));
+    if tree.exists(OWN_GROUPS) {
+        groups.as_ref().map_err(Clone::clone)?.memory_room(tree)?;
+    }
+    within(tree, groups)
 }
 
 fn within(tree: &Tree, groups: Result<Cgroups, TreeError>) -> Result<Room, TreeError> {
@@ -136,11 +140,24 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, text).unwrap();
         }
-        let of = |process| room_of(&Tree::at(root.path()), process).unwrap().bytes >> 20;
-        assert_eq!(of(77), 156);
-        assert_eq!(of(78), 1000);
-        // One that is gone has no group.
-        assert_eq!(of(79), 1000);
+        let of = |process| {
+            let room = room_of(&Tree::at(root.path()), process);
+            room.ok().map(|room| room.bytes >> 20)
+        };
+        assert_eq!(of(77), Some(156));
+        assert_eq!(of(78), Some(1000));
+        // What cannot be read may limit by less.
+        assert_eq!(of(79), None);
+        let limit = root.path().join("sys/fs/cgroup/b/memory.max");
+        std::fs::write(&limit, "some\n").unwrap();
+        assert_eq!(of(77), None);
+        std::fs::write(&limit, "268435456\n").unwrap();
+        let used = root.path().join("sys/fs/cgroup/b/memory.current");
+        std::fs::write(&used, "-\n").unwrap();
+        assert_eq!(of(77), None);
+        // A kernel without control groups has no such files.
+        std::fs::remove_file(root.path().join("proc/self/cgroup")).unwrap();
+        assert_eq!(of(79), Some(1000));
     }
 
     #[test]

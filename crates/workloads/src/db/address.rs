@@ -106,6 +106,9 @@ pub enum BadAddress {
     /// A parameter that would change nothing.
     #[error("its `{0}` means nothing without {1}")]
     Unused(&'static str, &'static str),
+    /// The word that lets a password go as it is, where it does not go over a network so.
+    #[error("its `password=clear` is for connections over a network without TLS")]
+    NotOverNetwork,
     /// A file from where a worker is not.
     #[error("its `{0}` is no absolute path")]
     File(&'static str),
@@ -301,10 +304,7 @@ impl Found {
         }
         let is_heard = tls.is_none() && matches!(host, Host::Name(_));
         if self.may_be_clear && !is_heard {
-            return Err(BadAddress::Unused(
-                "password=clear",
-                "a network that is not encrypted",
-            ));
+            return Err(BadAddress::NotOverNetwork);
         }
         let address = Address {
             engine,

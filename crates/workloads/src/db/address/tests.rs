@@ -135,7 +135,10 @@ fn the_word_for_a_password_in_the_clear_is_kept_and_means_something() {
         "rediss://h?password=clear",
         "redis:///0?socket=/s&password=clear",
     ] {
-        refused(url, "`password=clear` means nothing without a network");
+        refused(
+            url,
+            "`password=clear` is for connections over a network without TLS",
+        );
     }
 }
 

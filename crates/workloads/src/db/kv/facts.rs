@@ -51,6 +51,11 @@ impl Info {
         self.field(name)?.parse().ok()
     }
 
+    /// Keys that the server has deleted by itself; `None` where it does not tell.
+    pub(super) fn evicted(&self) -> Option<u64> {
+        self.number("evicted_keys")
+    }
+
     /// How many keys each database has, by its number, of those that have any; `None` where it does not tell.
     pub(super) fn databases(&self) -> Option<Vec<(u32, u64)>> {
         let (_, all) = self.0.split_once("# Keyspace")?;

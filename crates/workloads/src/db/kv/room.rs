@@ -8,6 +8,7 @@ use super::facts::Info;
 use super::keys::Keys;
 use super::server::Server;
 use super::wire::Wire;
+use crate::db::server::left_there;
 use engine::workload::WorkError;
 use model::params::Params;
 use sys::tree::Tree;
@@ -20,6 +21,10 @@ const REQUEST_BYTES: u64 = 64;
 
 /// The part of what is free that is left free.
 const SPARE: u64 = 10;
+
+/// What helps where a server does not tell.
+const LET_ASK: &str =
+    "let the user ask INFO under this name (`ACL SETUSER USER +info` where it is not renamed)";
 
 /// So many databases are looked at where the server does not tell which have keys. It has 16 by default.
 const DATABASES_MAX: u32 = 1024;
@@ -52,9 +57,44 @@ impl Needs {
             .saturating_add(making(self.keys))
     }
 
-    /// All of it at most, in bytes.
-    pub(super) fn all(&self) -> u64 {
-        self.keys.bytes_at_most().saturating_add(self.buffers())
+    /// Its buffers, and so many of its keys that are still to be made.
+    pub(super) fn more(&self, number: u64) -> More {
+        let keys = Keys {
+            number,
+            ..self.keys
+        };
+        let of_keys = if number > 0 { keys.bytes_at_most() } else { 0 };
+        More {
+            bytes: of_keys.saturating_add(self.buffers()),
+            rewritten: self.keys.bytes_at_most(),
+        }
+    }
+}
+
+/// What a server is to keep more than it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct More {
+    /// At most.
+    bytes: u64,
+    /// What the keys take that are written again and again: twice of that while a fork of the server saves them.
+    rewritten: u64,
+}
+
+impl More {
+    /// Where so many bytes are given back before.
+    pub(super) const fn less(self, bytes: u64) -> Self {
+        Self {
+            bytes: self.bytes.saturating_sub(bytes),
+            ..self
+        }
+    }
+
+    /// What is enough for either.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.max(other.bytes),
+            rewritten: self.rewritten.max(other.rewritten),
+        }
     }
 }
 
@@ -64,7 +104,7 @@ const fn connection(batch: u64) -> u64 {
 }
 
 /// What it keeps for the connection that makes keys: of those only the request under way.
-pub(super) const fn making(keys: Keys) -> u64 {
+const fn making(keys: Keys) -> u64 {
     connection((keys.size as u64).saturating_mul(2))
 }
 
@@ -77,11 +117,18 @@ pub(super) struct Room {
     used: u64,
     /// What its machine, or its control group, has left; `None` where that is not known.
     machine: Option<u64>,
+    /// That was asked of the machine for the server's process. What a server says of its machine is more than a
+    /// container has.
+    is_asked: bool,
+    /// Forks of it may save its keys (BGSAVE, AOF rewrite).
+    forks: bool,
 }
 
 impl Room {
-    /// By what the server says, and what is left on this machine, where it is here.
-    fn of(info: &Info, here: Option<u64>) -> Option<Self> {
+    /// By what the server says, and what is left on this machine, where it is here. `None` where it does not tell all
+    /// of it, or not whether it deletes keys.
+    fn of(info: &Info, here: Option<u64>, forks: bool) -> Option<Self> {
+        info.evicted()?;
         let used = info.number("used_memory")?;
         let total = info
             .number("total_system_memory")
@@ -91,6 +138,8 @@ impl Room {
             policy: info.field("maxmemory_policy")?.to_owned(),
             used,
             machine: here.or(total.map(|total| total.saturating_sub(used))),
+            is_asked: here.is_some(),
+            forks,
         })
     }
 
@@ -108,37 +157,54 @@ impl Room {
 }
 
 /// Why so many bytes cannot be written beside so many keys of others; `None` where they can.
-fn refusal(room: Option<&Room>, others: u64, needs: u64) -> Option<String> {
-    let fits = |left: u64| needs <= left - left / SPARE;
+fn refusal(room: Option<&Room>, others: u64, needs: More) -> Option<String> {
+    let fits = |left: u64, needs: u64| needs <= left - left / SPARE;
     let keys = if others == 1 { "key" } else { "keys" };
     let Some(room) = room else {
         return (others > 0).then(|| {
             format!(
                 "in all of its databases it holds {others} {keys} of others, and it does not tell this user what \
                  memory it has left and what it does without (INFO): ours might cost theirs\n\
-                 hint: let the user ask INFO (`ACL SETUSER USER +info`), or name a server that holds nothing of others"
+                 hint: {}, or name a server that holds nothing of others",
+                LET_ASK
             )
         });
     };
+    if others > 0 && room.most == 0 && !room.is_asked {
+        return Some(format!(
+            "in all of its databases it holds {others} {keys} of others, it has no `maxmemory`, and what its process may \
+             take cannot be asked from here: a container may have less than its machine\n\
+             hint: set `maxmemory` of the server, or name a server that holds nothing of others"
+        ));
+    }
     let left = room.most.saturating_sub(room.used);
-    if others > 0 && room.most > 0 && !fits(left) {
+    if others > 0 && room.most > 0 && !fits(left, needs.bytes) {
         return Some(format!(
             "in all of its databases it holds {others} {keys} of others, and where `maxmemory` ({}) is reached {}: \
              kurabe needs up to {}, and of {} that are free a tenth is to stay free\n\
              hint: fewer `keys`, a smaller `data_size`, a larger `maxmemory`, or a server that holds nothing of others",
             shown(room.most),
             room.costs(),
-            shown(needs),
+            shown(needs.bytes),
             shown(left)
         ));
     }
     let left = room.machine?;
-    (!fits(left)).then(|| {
+    let copied = if room.forks { needs.rewritten } else { 0 };
+    let all = needs.bytes.saturating_add(copied);
+    let of_them = match copied {
+        0 => String::new(),
+        copied => format!(
+            ", {} of them while the server saves its data (BGSAVE, AOF rewrite)",
+            shown(copied)
+        ),
+    };
+    (!fits(left, all)).then(|| {
         format!(
             "its machine, or its control group, has {} of memory left, of which a tenth is to stay free, and kurabe \
-             needs up to {}\nhint: fewer `keys`, or a smaller `data_size`",
+             needs up to {}{of_them}\nhint: fewer `keys`, or a smaller `data_size`",
             shown(left),
-            shown(needs)
+            shown(all)
         )
     })
 }
@@ -150,26 +216,38 @@ fn shown(bytes: u64) -> String {
 }
 
 impl Server {
-    /// Refuses where so many bytes would cost others something. Counts all keys of others first.
-    pub(super) fn fits(&mut self, needs: u64) -> Result<(), WorkError> {
+    /// Refuses where this would cost others something. Counts all keys of others first.
+    pub(super) fn fits(&mut self, needs: More) -> Result<(), WorkError> {
         self.others = self.others_here + self.others_elsewhere()?;
+        self.forks = self.may_fork()?;
         self.room_for(needs)
     }
 
-    /// Looks again: an error where the server has deleted keys by itself, or so many more bytes would cost others
-    /// something.
-    pub(super) fn spares(&mut self, needs: u64) -> Result<(), WorkError> {
+    /// Whether forks of the server may save its keys: also for a replica that connects anew.
+    fn may_fork(&mut self) -> Result<bool, WorkError> {
+        let save = self.ask("ask for the settings of", |wire| wire.setting("save"))?;
+        let is_none = |name| {
+            let info = self.info.as_ref();
+            info.and_then(|info| info.number(name)) == Some(0)
+        };
+        let never = save.as_deref() == Some("");
+        Ok(!(never && is_none("aof_enabled") && is_none("connected_slaves")))
+    }
+
+    /// Looks again: an error where the server has deleted keys by itself, or this would cost others something.
+    pub(super) fn spares(&mut self, needs: More) -> Result<(), WorkError> {
         match self.gone()? {
             0 => self.room_for(needs),
             gone => Err(self.evicts(gone, "")),
         }
     }
 
-    fn room_for(&mut self, needs: u64) -> Result<(), WorkError> {
+    fn room_for(&mut self, needs: More) -> Result<(), WorkError> {
         let process = self.process();
         let here = process.and_then(|own| sys::memory::limits::room_of(&Tree::real(), own).ok());
         let here = here.map(|room| room.bytes);
-        let room = self.info.as_ref().and_then(|info| Room::of(info, here));
+        let info = self.info.as_ref();
+        let room = info.and_then(|info| Room::of(info, here, self.forks));
         let why = refusal(room.as_ref(), self.others, needs);
         why.map_or(Ok(()), |why| Err(self.refused(&why)))
     }
@@ -209,16 +287,15 @@ impl Server {
         if is_all {
             return Ok(others);
         }
-        Err(self.refused(
-            "it does not tell how many databases it has (INFO), and more than can be looked at\n\
-             hint: let the user ask INFO (`ACL SETUSER USER +info`)",
-        ))
+        Err(self.refused(&format!(
+            "it does not tell how many databases it has (INFO), and more than can be looked at\nhint: {LET_ASK}"
+        )))
     }
 
     /// Keys that the server has deleted by itself since it was first looked at, to keep within its memory.
     pub(super) fn gone(&mut self) -> Result<u64, WorkError> {
         if let Some(info) = self.tried("look at", Info::ask)? {
-            self.evicted.learn(info.number("evicted_keys"));
+            self.evicted.learn(info.evicted());
             self.info = Some(info);
         } else {
             self.info = None;
@@ -242,7 +319,10 @@ impl Server {
         let (gone @ 1.., Ok(removed)) = (gone, &removed) else {
             return match removed {
                 Ok(_) => why,
-                Err(not) => WorkError::Failed(format!("{not}\nbefore that: {why}")),
+                Err(not) => {
+                    let both = WorkError::Failed(format!("{not}\nbefore that: {why}"));
+                    left_there(&both, &self.named.address)
+                }
             };
         };
         let ours = made.saturating_sub(*removed).min(gone);
@@ -273,13 +353,23 @@ mod tests {
             policy: policy.to_owned(),
             used: used * MIB,
             machine: machine.map(|machine| machine * MIB),
+            is_asked: machine.is_some(),
+            forks: false,
+        }
+    }
+
+    /// So many MiB, and as many of keys.
+    fn more(needs: u64) -> More {
+        More {
+            bytes: needs * MIB,
+            rewritten: needs * MIB,
         }
     }
 
     #[test]
     fn what_would_cost_others_something_is_refused_whatever_the_policy() {
         let check = |room: Option<Room>, others: u64, needs: u64, words: Option<&str>| {
-            let why = refusal(room.as_ref(), others, needs * MIB);
+            let why = refusal(room.as_ref(), others, more(needs));
             match words {
                 None => assert_eq!(why, None, "{room:?}"),
                 Some(words) => assert!(
@@ -316,7 +406,33 @@ mod tests {
             Some("has 100.0 MiB of memory left"),
         );
         check(unbound(Some(100)), 0, 91, Some("control group"));
-        check(unbound(None), 7, 1 << 30, None);
+        check(unbound(None), 0, 1 << 30, None);
+        // What its machine has is not what a container has: nothing of others may be there.
+        let elsewhere = |most, machine| {
+            Some(Room {
+                is_asked: false,
+                ..room(most, "allkeys-lru", 5, machine)
+            })
+        };
+        check(unbound(None), 7, 0, Some("hint: set `maxmemory`"));
+        check(elsewhere(0, Some(100)), 1, 1, Some("a container may"));
+        check(elsewhere(0, Some(100)), 0, 90, None);
+        check(elsewhere(0, Some(100)), 0, 91, Some("control group"));
+        check(elsewhere(50, Some(100)), 1, 40, None);
+        check(elsewhere(50, Some(100)), 1, 41, Some("deletes keys of"));
+        // A fork keeps the keys twice in the machine, and in no `maxmemory`.
+        let forks = |most, machine| {
+            Some(Room {
+                forks: true,
+                ..room(most, "noeviction", 5, Some(machine))
+            })
+        };
+        check(forks(0, 100), 7, 45, None);
+        check(forks(0, 100), 7, 46, Some("46.0 MiB of them while"));
+        check(forks(0, 100), 0, 46, Some("needs up to 92.0 MiB"));
+        check(forks(100, 1000), 7, 85, None);
+        check(forks(100, 1000), 7, 86, Some("`maxmemory`"));
+        check(forks(100, 100), 7, 46, Some("while the server saves"));
         // And where its own is larger than the machine.
         check(
             Some(room(1 << 20, "noeviction", 5, Some(50))),
@@ -331,24 +447,31 @@ mod tests {
 
     #[test]
     fn what_is_not_told_in_whole_is_not_known() {
-        let of = |text: &str| Room::of(&Info::read(text), None);
-        let whole = "used_memory:7\r\nmaxmemory:100\r\nmaxmemory_policy:allkeys-lru\r\n";
+        let of = |text: &str| Room::of(&Info::read(text), None, true);
+        let whole =
+            "used_memory:7\r\nmaxmemory:100\r\nmaxmemory_policy:allkeys-lru\r\nevicted_keys:0\r\n";
         let told = of(whole).unwrap();
         assert_eq!((told.most, told.used, told.machine), (100, 7, None));
-        for left_out in ["used_memory:7", "maxmemory:100", "maxmemory_policy:"] {
+        for left_out in [
+            "used_memory:7",
+            "maxmemory:100",
+            "maxmemory_policy:",
+            "evicted_keys:0",
+        ] {
             assert_eq!(of(&whole.replace(left_out, "x:")), None, "{left_out}");
         }
         assert_eq!(of(&whole.replace("100", "-1")), None);
         assert_eq!(of(""), None);
         // Elsewhere it is what the server says of its machine, here what is left of that.
         let with = format!("{whole}total_system_memory:50\r\n");
-        assert_eq!(of(&with).unwrap().machine, Some(43));
-        let here = Room::of(&Info::read(&with), Some(9)).unwrap();
-        assert_eq!(here.machine, Some(9));
+        let there = of(&with).unwrap();
+        assert_eq!((there.machine, there.is_asked), (Some(43), false));
+        let here = Room::of(&Info::read(&with), Some(9), true).unwrap();
+        assert_eq!((here.machine, here.is_asked), (Some(9), true));
         // It is not to be overflown by what a server says.
         let large = with.replace(":7", ":18446744073709551615");
         let large = of(&large).unwrap();
-        assert!(refusal(Some(&large), 1, 1).is_some());
+        assert!(refusal(Some(&large), 1, more(1)).is_some());
     }
 
     #[test]
@@ -358,11 +481,16 @@ mod tests {
             clients,
             pipeline,
         };
-        assert!(needs(100_000, 3, 1, 1).all() < 16 * MIB);
+        let all = |needs: Needs| needs.more(needs.keys.number);
+        let small = all(needs(100_000, 3, 1, 1));
+        assert!(small.bytes < 16 * MIB && small.rewritten < small.bytes);
         assert!(needs(1, 1 << 20, 50, 16).buffers() > 50 * 16 * MIB);
-        assert_eq!(
-            needs(100_000_000, usize::MAX, u32::MAX, u64::MAX).all(),
-            u64::MAX
-        );
+        let most = all(needs(100_000_000, usize::MAX, u32::MAX, u64::MAX));
+        assert_eq!((most.bytes, most.rewritten), (u64::MAX, u64::MAX));
+        // Of keys that are there only the buffers are more.
+        let there = needs(100_000, 3, 1, 1);
+        assert_eq!(there.more(0).bytes, there.buffers());
+        assert_eq!(there.more(0).less(u64::MAX).bytes, 0);
+        assert_eq!(more(2).or(more(3)), more(3));
     }
 }

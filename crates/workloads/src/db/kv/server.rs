@@ -12,7 +12,7 @@ use super::error::{is, is_refusal};
 use super::facts::{self, Info};
 use super::keys::{Keys, MADE, MARKER, Note, PREFIX, Values, name};
 use super::resp::{self, Kind};
-use super::room::{Needs, making};
+use super::room::{More, Needs};
 use super::watch::Evicted;
 use super::wire::{Said, Wire, number_of};
 use crate::db::engines::Engine;
@@ -44,6 +44,8 @@ pub(super) struct Server {
     pub(super) others_here: u64,
     pub(super) others: u64,
     pub(super) evicted: Evicted,
+    /// Forks of the server may save its keys, as far as is known.
+    pub(super) forks: bool,
 }
 
 /// What stands where our marker belongs.
@@ -116,8 +118,9 @@ pub(in crate::db) fn settings(
     // What is ours there goes before the first key is made.
     let there = server.note.filter(|note| note.is_whole);
     let there = there.map_or(0, |note| note.keys.bytes_at_least());
-    if let Some(most) = needs.iter().map(Needs::all).max() {
-        server.fits(most.saturating_sub(there))?;
+    let each = needs.iter().map(|needs| needs.more(needs.keys.number));
+    if let Some(most) = each.reduce(More::or) {
+        server.fits(most.less(there))?;
     }
     let info = server.info.clone();
     let mut told = server.ask("ask for the settings of", |wire| {
@@ -143,6 +146,7 @@ impl Server {
             others_here: 0,
             others: 0,
             evicted: Evicted::default(),
+            forks: true,
         }
     }
 
@@ -255,7 +259,6 @@ impl Server {
         let all = self.all()?;
         let ours = match self.note {
             None => 0,
-            Some(note) if note.is_whole && all == note.keys.number + 1 => all,
             Some(note) => self.there(0..note.keys.number)? + 1,
         };
         let all = all.saturating_sub(ours);
@@ -307,18 +310,20 @@ impl Server {
     }
 
     /// How many of our names of these numbers are those of keys.
-    fn there(&mut self, numbers: Range<u64>) -> Result<u64, WorkError> {
-        let mut there = 0;
-        self.each(
-            "count the keys of",
-            (numbers, 0),
-            |out, number| resp::command(out, &[b"EXISTS", &name(number)]),
-            |_, said, _| {
-                there += number_of(&said)?;
-                Ok(())
-            },
-        )?;
-        Ok(there)
+    pub(super) fn there(&mut self, numbers: Range<u64>) -> Result<u64, WorkError> {
+        self.ask("count the keys of", |wire| {
+            let mut there = 0;
+            let mut begin = numbers.start;
+            while begin < numbers.end {
+                let end = (begin + PIECE).min(numbers.end);
+                let names: Vec<_> = (begin..end).map(name).collect();
+                let mut words: Vec<&[u8]> = vec![b"EXISTS"];
+                words.extend(names.iter().map(|name| &name[..]));
+                there += wire.number(&words)?;
+                begin = end;
+            }
+            Ok(there)
+        })
     }
 
     /// How many keys have a value of their length.
@@ -375,19 +380,20 @@ impl Server {
     /// Makes the keys, whatever is left of earlier ones, where they take nothing from others.
     pub(super) fn make(
         &mut self,
-        keys: Keys,
+        needs: Needs,
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<(), WorkError> {
+        let keys = needs.keys;
         self.remove()?;
         self.gone()?;
-        self.fits(keys.bytes_at_most().saturating_add(making(keys)))?;
+        self.fits(needs.more(keys.number))?;
         let making = Note {
             keys,
             is_whole: false,
         };
         self.mark(making)?;
         let mut made = 0;
-        if let Err(why) = self.fill(keys, &mut made, tell) {
+        if let Err(why) = self.fill(needs, &mut made, tell) {
             // What does not fit is not left behind.
             return Err(self.given_up(made, why));
         }
@@ -399,10 +405,11 @@ impl Server {
 
     fn fill(
         &mut self,
-        keys: Keys,
+        needs: Needs,
         made: &mut u64,
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<(), WorkError> {
+        let keys = needs.keys;
         let values = Values::new(keys.size);
         let mut value = Vec::with_capacity(keys.size);
         let mut looked = sys::clock::monotonic();
@@ -429,8 +436,7 @@ impl Server {
             let now = sys::clock::monotonic();
             if now - looked >= LOOK_NS || *made == keys.number {
                 looked = now;
-                let number = keys.number - *made;
-                self.spares(Keys { number, ..keys }.bytes_at_most())?;
+                self.spares(needs.more(keys.number - *made))?;
             }
         }
         let right = self.right(keys)?;
@@ -459,12 +465,14 @@ impl Server {
         self.note == Some(whole)
     }
 
-    /// Sees to it that the keys are there before a round; true where they had to be made anew.
-    pub(super) fn stand_on(&mut self, keys: Keys) -> Result<bool, WorkError> {
-        if self.is_noted(keys) && self.all()? > keys.number {
+    /// Sees to it that the keys are there before a round, and that there is room for the rest of what it needs; true
+    /// where they had to be made anew.
+    pub(super) fn stand_on(&mut self, needs: Needs) -> Result<bool, WorkError> {
+        if self.is_noted(needs.keys) && self.all()? > needs.keys.number {
+            self.fits(needs.more(0))?;
             return Ok(false);
         }
-        self.make(keys, &mut |_| ())?;
+        self.make(needs, &mut |_| ())?;
         Ok(true)
     }
 

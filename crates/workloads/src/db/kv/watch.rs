@@ -3,9 +3,11 @@
 //! A round has a thread and a connection for it: a question in the measured threads would be a part of the latencies. A
 //! run has a connection over which the same is asked between rounds.
 
-use super::keys::Keys;
+use super::facts::Info;
+use super::keys::{Keys, Note};
 use super::server::{Marker, Server};
 use super::wire::Wire;
+use crate::db::server::Named;
 use engine::consent::Permits;
 use engine::workload::WorkError;
 use std::path::Path;
@@ -54,19 +56,23 @@ fn number(info: &[u8], name: &[u8]) -> Option<u64> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// Whether a round is to end by what INFO says now.
-fn ends(info: &[u8], evicted: &mut Evicted, least: Option<u64>) -> bool {
-    evicted.learn(number(info, b"evicted_keys"));
+/// Whether a round is to end by what INFO says now; `None` where that does not tell.
+fn ends(info: &[u8], evicted: &mut Evicted, least: Option<u64>) -> Option<bool> {
+    let told = number(info, b"evicted_keys")?;
+    evicted.learn(Some(told));
     let most = number(info, b"maxmemory").filter(|most| *most > 0);
     let left = most.zip(number(info, b"used_memory"));
     let left = left.map(|(most, used)| most.saturating_sub(used));
-    evicted.grown > 0 || least.zip(left).is_some_and(|(least, left)| left < least)
+    let is_short = least.zip(left).is_some_and(|(least, left)| left < least);
+    Some(evicted.grown > 0 || is_short)
 }
 
 #[derive(Debug, Default)]
 struct Flags {
     ends: AtomicBool,
     is_over: AtomicBool,
+    /// At least one question was not answered.
+    was_interrupted: AtomicBool,
 }
 
 /// The thread of a round.
@@ -78,15 +84,19 @@ pub(super) struct Watch {
 impl Watch {
     /// Begins; `None` where the server does not tell.
     pub(super) fn of(server: &Server, keys: Keys) -> Result<Option<Self>, WorkError> {
-        if server.info.is_none() {
+        if server.info.as_ref().and_then(Info::evicted).is_none() {
             return Ok(None);
         }
-        let (wire, evicted) = (server.client()?, server.evicted);
+        let line = Asking {
+            wire: Some(server.client()?),
+            named: server.named.clone(),
+        };
+        let evicted = server.evicted;
         let least = (server.others > 0).then(|| keys.bytes_at_most() / LEAST);
         let flags = Arc::new(Flags::default());
         let own = Arc::clone(&flags);
         // It is not waited for at the end: a server that stands still would hold that up.
-        let thread = std::thread::Builder::new().spawn(move || watch(&own, wire, evicted, least));
+        let thread = std::thread::Builder::new().spawn(move || watch(&own, line, evicted, least));
         let thread = thread.map_err(|error| WorkError::failed("start", "a thread", error))?;
         Ok(Some(Self {
             flags,
@@ -99,6 +109,33 @@ impl Watch {
     pub(super) fn ends(&self) -> bool {
         self.flags.ends.load(Ordering::Relaxed)
     }
+
+    /// Whether the server could not be asked for a part of the round.
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.flags.was_interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// The connection of the thread.
+struct Asking {
+    /// `None` where it was lost.
+    wire: Option<Wire>,
+    named: Named,
+}
+
+impl Asking {
+    /// Whether the round is to end; over a new connection where the one before is lost. `None` where that is not told.
+    fn ends(&mut self, evicted: &mut Evicted, least: Option<u64>) -> Option<bool> {
+        for _ in 0..2 {
+            let known = self.wire.take();
+            let mut wire = known.or_else(|| self.named.entered(Wire::log_in).ok())?;
+            if let Ok(told) = wire.info(|info| ends(info, evicted, least)) {
+                self.wire = Some(wire);
+                return told;
+            }
+        }
+        None
+    }
 }
 
 impl Drop for Watch {
@@ -108,9 +145,9 @@ impl Drop for Watch {
     }
 }
 
-/// Asks each second, and allocates nothing. A connection that breaks ends it: the clients' own are broken then, and the
-/// end of the round asks once more.
-fn watch(flags: &Flags, mut wire: Wire, mut evicted: Evicted, least: Option<u64>) {
+/// Asks each second, and allocates nothing as long as its connection is there. Others may end that alone: the clients'
+/// own go on then.
+fn watch(flags: &Flags, mut line: Asking, mut evicted: Evicted, least: Option<u64>) {
     let mut due = monotonic() + EVERY_NS;
     while !flags.is_over.load(Ordering::Acquire) {
         let now = monotonic();
@@ -118,14 +155,15 @@ fn watch(flags: &Flags, mut wire: Wire, mut evicted: Evicted, least: Option<u64>
             std::thread::park_timeout(Duration::from_nanos(due - now));
             continue;
         }
-        match wire.info(|info| ends(info, &mut evicted, least)) {
-            Ok(false) => due = now + EVERY_NS,
-            Ok(true) => {
+        match line.ends(&mut evicted, least) {
+            Some(false) => {}
+            Some(true) => {
                 flags.ends.store(true, Ordering::Relaxed);
                 return;
             }
-            Err(_) => return,
+            None => flags.was_interrupted.store(true, Ordering::Relaxed),
         }
+        due = now + EVERY_NS;
     }
 }
 
@@ -137,14 +175,21 @@ pub(in crate::db) struct Guard {
     server: Server,
     /// An answer may still be under way over its connection, or the connection is gone.
     is_lost: bool,
+    /// Why the marker could not be written again.
+    unmarked: Option<WorkError>,
 }
 
 impl Guard {
     pub(in crate::db) fn of(permits: &Permits, path: &Path) -> Result<Self, WorkError> {
         let mut server = Server::connected(permits, path)?;
         server.look()?;
+        server.names_run()?;
         let is_lost = server.wire.line.wait_at_most(ANSWER_MAX).is_err();
-        Ok(Self { server, is_lost })
+        Ok(Self {
+            server,
+            is_lost,
+            unmarked: None,
+        })
     }
 
     /// Asks, over a new connection where the one before is lost.
@@ -153,6 +198,7 @@ impl Guard {
         if self.is_lost {
             server.wire = server.named.entered(Wire::log_in)?;
             self.is_lost = server.wire.line.wait_at_most(ANSWER_MAX).is_err();
+            self.is_lost |= server.names_run().is_err();
         }
         let gone = server.gone();
         self.is_lost |= gone.is_err();
@@ -168,10 +214,10 @@ impl Guard {
         let server = &mut self.server;
         match (server.marker(), server.note) {
             (Ok(Marker::Ours(note)), _) => server.note = Some(note),
-            // Without it our keys would be of others.
+            // Without it our keys would be of others. A round that gave way has removed both.
             (Ok(Marker::Nothing), Some(note)) if gone > 0 => {
-                server.note = None;
-                let _ = server.mark(note);
+                self.unmarked = server.mark_again(note).err();
+                self.is_lost |= self.unmarked.is_some();
             }
             (Ok(_), _) => server.note = None,
             (Err(_), _) => self.is_lost = true,
@@ -179,14 +225,33 @@ impl Guard {
         if gone == 0 {
             return Ok(());
         }
-        Err(server.evicts(gone, ""))
+        let why = self.server.evicts(gone, "");
+        Err(match &self.unmarked {
+            None => why,
+            Some(unmarked) => WorkError::Failed(format!(
+                "{unmarked}: without it kurabe's keys stay there\nbefore that: {why}"
+            )),
+        })
+    }
+}
+
+impl Server {
+    /// Writes the marker again that is gone, where any key that it counted is still there.
+    fn mark_again(&mut self, note: Note) -> Result<(), WorkError> {
+        self.note = None;
+        if self.there(0..note.keys.number)? == 0 {
+            return Ok(());
+        }
+        self.mark(Note {
+            is_whole: false,
+            ..note
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::kv::facts::Info;
 
     #[test]
     fn a_counter_that_begins_anew_goes_on() {
@@ -217,11 +282,12 @@ mod tests {
             let mut known = Evicted::default();
             known.learn(Some(5));
             let ends = ends(info.as_bytes(), &mut known, least);
+            assert_eq!(ends.is_some(), evicted.parse::<u64>().is_ok());
             assert_eq!(
                 Info::read(&info).number("evicted_keys"),
                 number(info.as_bytes(), b"evicted_keys")
             );
-            ends
+            ends.unwrap_or(false)
         };
         assert!(!check("5", "50", "100", Some(10)));
         assert!(check("6", "50", "100", Some(10)));

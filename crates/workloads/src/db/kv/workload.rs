@@ -6,7 +6,7 @@
 use super::client::{Client, Counts, Setting, Shared};
 use super::clients::Clients;
 use super::keys::{Keys, Values};
-use super::room::Needs;
+use super::room::{More, Needs};
 use super::server::{self, Server};
 use super::spec::{HIT_RATE, SPEC};
 use super::watch::Watch;
@@ -14,6 +14,7 @@ use crate::arrivals::{self, OF_ARRIVALS, Queue, RATE};
 use crate::db::engines::Engine;
 use crate::db::oltp::{self, AT_MOST, SLOWEST_BYTES_PER_S, TIME_MIN, USUAL_BYTES_PER_S, WARMUP};
 use crate::db::party::{self, Party};
+use crate::db::server::left_there;
 use crate::db::stand_in;
 use crate::sysbench::{Threads, Timing};
 use engine::consent::Touch;
@@ -58,6 +59,10 @@ const ANEW: &str = "keys were missing before a round: all were made anew";
 /// What is told of a round on a server that tells too little.
 const UNWATCHED: &str =
     "the server does not tell this user (INFO) whether it deletes keys by itself";
+
+/// What is told of a round in which the server was not asked all the time.
+const INTERRUPTED: &str =
+    "for a part of a round the server could not be asked whether it deletes keys by itself";
 
 /// A request that takes so long, and so many times the median, has met a server that stood still.
 const STILL_NS: u64 = 200_000_000;
@@ -220,22 +225,23 @@ impl Workload for Kv {
         place: &Place,
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<Told, WorkError> {
+        if errand == ErrandKind::Remove {
+            return remove(place).map(|()| Told::default());
+        }
         let keys = Keys::of(params);
-        let number = (errand != ErrandKind::Remove).then_some(keys.number);
-        let mut server = open(place, number)?;
+        let mut server = open(place, Some(keys.number))?;
         match errand {
             ErrandKind::Make => {
-                server.make(keys, tell)?;
+                server.make(Needs::of(params, place.copies), tell)?;
                 Ok(Told {
                     holds: true,
                     bytes: Some(keys.bytes()),
                 })
             }
-            ErrandKind::Check => Ok(Told {
+            ErrandKind::Check | ErrandKind::Remove => Ok(Told {
                 holds: server.holds(keys)?,
                 bytes: Some(keys.bytes()),
             }),
-            ErrandKind::Remove => server.remove().map(|_| Told::default()),
         }
     }
 
@@ -256,8 +262,7 @@ impl Workload for Kv {
             letter: Values::letter(place.seed),
         };
         let mut server = open(place, Some(keys.number))?;
-        server.fits(Needs::of(params, place.copies).buffers())?;
-        let anew = server.stand_on(keys)?;
+        let anew = server.stand_on(Needs::of(params, place.copies))?;
         let all = server.all()?;
         let mut testing = Testing::start(params, setting, place, (server, all))?;
         testing.notes.extend(anew.then(|| ANEW.to_owned()));
@@ -279,6 +284,18 @@ fn open(place: &Place, keys: Option<u64>) -> Result<Server, WorkError> {
         stand_in.ok_or_else(|| WorkError::Unsupported(NEEDS.to_owned()))?,
         keys,
     )
+}
+
+/// Deletes our keys, whatever of others is there by now.
+fn remove(place: &Place) -> Result<(), WorkError> {
+    let removed = open(place, None).and_then(|mut server| server.remove());
+    removed.map(drop).map_err(|why| {
+        let named = server_of(place.stand_in.as_ref());
+        named.map_or_else(
+            || why.clone(),
+            |named| left_there(&why, &named.path.display()),
+        )
+    })
 }
 
 struct Testing {
@@ -408,7 +425,7 @@ impl Testing {
     fn check(&mut self, misses: u64) -> Result<(), WorkError> {
         let wrong =
             |what: String, shown: String| Err(WorkError::Wrong(format!("`{shown}`: {what}")));
-        if let Err(why) = self.server.spares(0) {
+        if let Err(why) = self.server.spares(More::default()) {
             return Err(self.server.given_up(self.setting.keys, why));
         }
         let (shown, all) = (self.server.shown(), self.server.all()?);
@@ -463,7 +480,10 @@ impl Body for Testing {
         let (reads, misses) = self.seen();
         let (reads, misses) = (reads - self.began.0, misses - self.began.1);
         self.threads.end().map_err(|error| self.told(error))?;
-        self.watch = None;
+        let watch = self.watch.take();
+        let interrupted = watch.is_some_and(|watch| watch.was_interrupted());
+        self.notes
+            .extend(interrupted.then(|| INTERRUPTED.to_owned()));
         self.check(self.seen().1)?;
         let mut finish = Finish {
             latencies: self.latencies(),

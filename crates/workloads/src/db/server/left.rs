@@ -4,6 +4,7 @@
 
 use super::{Link, Lock, Named, Relation, Server, connect};
 use engine::workload::WorkError;
+use std::fmt::Display;
 
 /// Whether what was left is removed or told alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,13 @@ pub enum Way {
     Remove,
     /// It is told.
     Look,
+}
+
+/// What could not be removed, with the command that does it.
+pub(in crate::db) fn left_there(why: &WorkError, address: &impl Display) -> WorkError {
+    WorkError::Failed(format!(
+        "{why}\nhint: `kurabe clean --db '{address}'` removes what is left there"
+    ))
 }
 
 /// The names of our tables in a database, which are dropped with nothing else.

@@ -22,7 +22,7 @@ pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
 pub use left::Way;
-pub(super) use left::clean;
+pub(super) use left::{clean, left_there};
 pub(super) use lock::{Holder, Lock, Locked, lock, locked, taken};
 pub(super) use tables::{RENEWED_MAX, Stood, errand, stand_on};
 

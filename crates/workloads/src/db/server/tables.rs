@@ -4,7 +4,7 @@
 //! leaves tables that are never taken for whole. A round that may change them writes so there before it begins.
 
 use super::trouble::Trouble;
-use super::{Lock, Relation, Server, bank, of};
+use super::{Lock, Relation, Server, bank, left_there, of};
 use crate::db::mix::Mix;
 use crate::db::tables::{ACCOUNTS, Held, Maker, SURVEY, Tables};
 use engine::workload::{ErrandKind, Place, StandIn, Told, WorkError};
@@ -230,12 +230,7 @@ fn remove(tables: &Tables, place: &Place, server: &StandIn) -> Result<(), WorkEr
         server.lock(Lock::Round, &[])?;
         server.remove_ours(tables)
     };
-    removed().map_err(|why: WorkError| {
-        WorkError::Failed(format!(
-            "{why}\nhint: `kurabe clean --db '{}'` removes what is left there",
-            server.path.display()
-        ))
-    })
+    removed().map_err(|why| left_there(&why, &server.path.display()))
 }
 
 /// What a round stands on.
