@@ -26,7 +26,11 @@ pub(crate) fn ready(
     for run in &runs {
         same_set_up(run, consent)?;
     }
-    Ok(Ready { runs, kept: true })
+    Ok(Ready {
+        runs,
+        kept: true,
+        db_max: None,
+    })
 }
 
 /// What is to be gone on with: one run, or the two sides of a duel in their order.

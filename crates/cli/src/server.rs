@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use workloads::db::address::{Address, Defaults, Typed};
 use workloads::db::engines::Engine;
 use workloads::db::option_file::Options;
-use workloads::db::{Held, Way, password_in};
+use workloads::db::{Cleaned, Held, Way, password_in};
 
 /// The variable that may hold an address with a password. No worker inherits it.
 pub(crate) const VARIABLE: &str = "KURABE_DB_URL";
@@ -134,7 +134,10 @@ fn with_password_of(variable: Option<OsString>, typed: Typed) -> Typed {
         let text = variable?.into_string().ok()?;
         let (defaults, _) = defaults(Engine::of(text.trim()));
         let found = Address::read(text.trim(), &defaults).ok()?;
-        (found.address == typed.address).then_some(found.password?)
+        found
+            .address
+            .opens_like(&typed.address)
+            .then_some(found.password?)
     };
     Typed {
         password: same(),
@@ -154,7 +157,7 @@ pub(crate) fn to_clean(address: &AddressArgs) -> anyhow::Result<Option<Server>> 
 }
 
 /// What runs left on a server, which is removed or told alone.
-pub(crate) fn clean(server: &Server, way: Way) -> Result<Vec<String>, WorkError> {
+pub(crate) fn clean(server: &Server, way: Way) -> Result<Cleaned, WorkError> {
     let secret = server.secret.clone();
     workloads::db::clean(&server.address, secret, way)
 }

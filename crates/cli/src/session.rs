@@ -11,6 +11,7 @@ use crate::progress::Bar;
 use crate::rescue::Rescue;
 use crate::resume::goes_on;
 use crate::server;
+use crate::server_room::Growth;
 use engine::consent::{Granted, Left, Permits};
 use engine::ground::Preparing;
 use engine::run::{Ended, Observer, Places, Progress, Resting, RunError, Setting, Side};
@@ -18,7 +19,7 @@ use engine::set_up::{NotSetUp, SetUp};
 use engine::workdir::{Next, WorkDirError};
 use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
-use model::units::{Nanos, UnixNanos};
+use model::units::{Bytes, Nanos, UnixNanos};
 use report::Lang;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -32,6 +33,8 @@ pub(crate) struct Ready {
     pub(crate) runs: Vec<Run>,
     /// True where the store has them and they go on; false where they begin.
     pub(crate) kept: bool,
+    /// What their transactions may take on a server of tables; `None` for any.
+    pub(crate) db_max: Option<Bytes>,
 }
 
 impl Ready {
@@ -40,6 +43,15 @@ impl Ready {
         Self {
             runs: runs.into(),
             kept: false,
+            db_max: None,
+        }
+    }
+
+    /// The same with what it may take on a server of tables.
+    pub(crate) fn within(self, db_max: Bytes) -> Self {
+        Self {
+            db_max: Some(db_max),
+            ..self
         }
     }
 }
@@ -117,7 +129,7 @@ pub(crate) fn measure_before(
         context,
         &store,
         runs,
-        (&sides, places, held),
+        (&sides, places, held, Growth::new(runs, ready.db_max)),
         &granted,
         (quiet, onlooker),
     );
@@ -212,7 +224,7 @@ fn execute<'a>(
     context: &Context,
     store: &'a Store,
     runs: &'a [Run],
-    (sides, places, held): (&[Side<'_>], Places, Option<Held>),
+    (sides, places, held, growth): (&[Side<'_>], Places, Option<Held>, Growth),
     granted: &Granted,
     (quiet, onlooker): (bool, Option<&'a mut (dyn Onlooker + 'a)>),
 ) -> anyhow::Result<Kept> {
@@ -226,6 +238,7 @@ fn execute<'a>(
         told: BTreeSet::new(),
         onlooker,
         held,
+        growth,
     };
     let setting = Setting {
         permits: &granted.permits,
@@ -377,6 +390,7 @@ struct Keeper<'a> {
     told: BTreeSet<String>,
     onlooker: Option<&'a mut (dyn Onlooker + 'a)>,
     held: Option<Held>,
+    growth: Growth,
 }
 
 impl Keeper<'_> {
@@ -405,7 +419,8 @@ impl Observer for Keeper<'_> {
 
     fn spares(&mut self) -> Result<(), String> {
         let spared = self.held.as_mut().map_or(Ok(()), Held::spares);
-        spared.map_err(|error| error.to_string())
+        spared.map_err(|error| error.to_string())?;
+        self.growth.fits()
     }
 
     fn starts(&mut self, progress: &Progress<'_>) {
@@ -433,6 +448,7 @@ impl Observer for Keeper<'_> {
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String> {
         self.bar.ended(round);
         self.tell(side, round);
+        self.growth.learn(&self.runs[side], round);
         if let Some(lost) = self.rescue.keep(side, round)? {
             self.bar.say(&lost);
         }

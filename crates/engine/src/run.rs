@@ -212,7 +212,7 @@ pub fn execute(
         None => runner.passes(),
     };
     if matches!(end, Err(RunError::Costs(_))) {
-        runner.take_away();
+        runner.clear_what_costs();
     }
     let end = end?;
     let mut warnings = if end == End::Complete && runner.plan().soak.is_none() {

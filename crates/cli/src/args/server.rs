@@ -70,8 +70,8 @@ pub(crate) struct ServerArgs {
     /// Work in a database that holds tables or keys of others, which stay as they are
     #[arg(help_heading = super::consent::CONSENT, long)]
     pub(crate) db_allow_existing: bool,
-    /// Take no more than this on a server of PostgreSQL, MySQL or MariaDB, in tables and logs, such as 5GiB: a plan
-    /// that would is refused [default: 1GiB]
+    /// Refuse a plan that is expected to take more than this on a server of PostgreSQL, MySQL or MariaDB, in tables and
+    /// logs, such as 5GiB; and begin no further round once transactions have added more [default: 1GiB]
     #[arg(help_heading = "How much", long, value_name = "SIZE", value_parser = super::size)]
     #[arg(conflicts_with = "resume")]
     pub(crate) db_max: Option<Bytes>,

@@ -92,10 +92,18 @@ fn on_server(args: &CleanArgs) -> anyhow::Result<(Exit, usize)> {
     };
     match server::clean(&server, way) {
         Ok(all) => {
-            for what in &all {
+            for what in &all.ours {
                 output::say(&format!("{done} {what} in `{}`", server.shown()));
             }
-            Ok((Exit::Ok, all.len()))
+            for error in &all.failed {
+                output::say(&format!("error: {error}"));
+            }
+            let exit = if all.failed.is_empty() {
+                Exit::Ok
+            } else {
+                Exit::Incomplete
+            };
+            Ok((exit, all.ours.len() + all.failed.len()))
         }
         Err(error) => {
             output::say(&format!("error: {error}"));

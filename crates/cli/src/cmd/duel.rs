@@ -64,7 +64,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         if !quiet {
             planned::say_what_moves(&sides);
         }
-        Ready::new(sides)
+        Ready::new(sides).within(server_room::most(&args.server))
     };
     let consent = peer::consent(consent, &ready.runs, &tokens)?;
     let mut look = args.session.look;

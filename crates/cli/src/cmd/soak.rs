@@ -51,7 +51,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         if !quiet {
             planned::say_what_moves(std::slice::from_ref(&run));
         }
-        Ready::new([run])
+        Ready::new([run]).within(server_room::most(&args.server))
     };
     let consent = peer::consent(consent, &ready.runs, &[token])?;
     let mut look = args.session.look;

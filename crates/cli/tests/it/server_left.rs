@@ -116,6 +116,27 @@ fn a_making_on_a_postgresql_that_is_interrupted_or_killed_is_tidied() {
     assert_eq!(server.ask("shop", tables), "orders sbtest7");
     server.ask("shop", "DROP TABLE orders, sbtest7");
     is_clean(&bed, &url);
+    // One that cannot be dropped keeps no other.
+    let many = ["--set", "db.point-select.tables=3"];
+    let set = ["--set", "db.*.table_size=1000", "--set", "db.*.time=500ms"];
+    let run = ["run", "db.point-select", "--passes", "60", "--db", &url];
+    let before = bed.listed().len();
+    let child = bed.start(&[&run[..], &set, &many].concat());
+    eventually(60, || bed.listed().len() > before && bed.rounds() > 0);
+    ended(child, "-KILL");
+    server.ask("shop", "CREATE VIEW theirs AS SELECT * FROM sbtest2");
+    let done = bed.run(&["clean", "--db", &url]).code(4);
+    let each = [
+        "removed table sbtest1 in",
+        "removed table sbtest3 in",
+        "error: cannot drop the table `sbtest2` of ours in",
+        "(2BP01)",
+    ];
+    says(&done, &each);
+    assert_eq!(server.ask("shop", tables), "sbtest2");
+    server.ask("shop", "DROP VIEW theirs");
+    let done = bed.run(&["clean", "--db", &url]).code(0);
+    says(&done, &["removed table sbtest2 in"]);
     // A server that goes for good in the middle: what removes the rest is told.
     let child = making(&bed, &url, is_there);
     server.kill();
@@ -184,6 +205,21 @@ fn a_mariadb_that_stops_the_making_keeps_nothing_of_it() {
     assert_ne!(done.code, Some(0), "{done:#?}");
     says(&done, &["make an index in", "(1142)"]);
     assert_eq!(server.tables_of_ours(), "");
+    // Without the right to drop what is there then: that is said, with what removes it.
+    server.ask("REVOKE DROP ON shop.* FROM few@localhost");
+    let done = bed.run(&[&run[..], &set].concat());
+    assert_ne!(done.code, Some(0), "{done:#?}");
+    let parts = [
+        "(1142)",
+        "what was made of them was not dropped, which is tried again when the run ends: cannot drop",
+        "could not be removed",
+        "hint: `kurabe clean --db 'mysql://few@",
+    ];
+    says(&done, &parts);
+    assert_eq!(server.tables_of_ours(), "kurabe_tables\nsbtest1");
+    let both = ["removed table sbtest1 in", "removed table kurabe_tables in"];
+    says(&bed.run(&["clean", "--db", &url]).code(0), &both);
+    server.ask("GRANT DROP ON shop.* TO few@localhost");
     // A connection that is ended while rows are put in: the making is tried anew, and nothing is left in the end.
     let is_there = || server.tables_of_ours().contains("sbtest1");
     let child = making(&bed, &url, is_there);

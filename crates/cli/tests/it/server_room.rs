@@ -4,7 +4,7 @@
 
 use crate::bed::{Bed, eventually, signal};
 use crate::postgres::well;
-use crate::servers::says;
+use crate::servers::{said, says};
 use crate::{mariadb, postgres};
 use serde_json::Value;
 use std::path::Path;
@@ -97,6 +97,10 @@ fn what_a_postgresql_takes_is_within_what_was_told() {
         &url,
     ];
     holds(&bed, &[&READS[..], &many].concat(), &server.data(), sizes);
+    let bank = ["run", "db.tpcb", "--passes", "60", "--db-max", "99GiB"];
+    let rate = ["--set", "db.*.time=500ms", "--set", "db.*.rate=50"];
+    let bank = [&bank[..], &rate, &["--db", &url]].concat();
+    holds(&bed, &bank, &server.data(), sizes);
     // What goes into the log, from the first statement to the last.
     let log = || -> u64 {
         let at = server.ask("shop", "SELECT pg_current_wal_lsn() - '0/0'");
@@ -175,7 +179,7 @@ fn a_plan_that_takes_more_is_refused_before_anything_is_asked_of_a_server() {
         says(
             &plan,
             &[
-                "takes on the server: up to 10015 MiB of the 1 GiB",
+                "takes on the server: about 10015 MiB of the 1 GiB",
                 "would be refused",
             ],
         );
@@ -185,6 +189,9 @@ fn a_plan_that_takes_more_is_refused_before_anything_is_asked_of_a_server() {
     // A rate that is ordered counts, and so does the time of a soak.
     let long = ["soak", "db.update-index", "--for", "1h", "--db", url];
     bed.run(&long).code(2).err_has(&["`--db-max` allows 1 GiB"]);
+    let done = bed.run(&long).code(2);
+    says(&done, &["a smaller `--for`, or a larger `--every`"]);
+    assert!(!said(&done).contains("--passes"), "{done:#?}");
     let slow = [&long[..], &["--set", "db.update-index.rate=1", "--dry-run"]].concat();
     assert!(!bed.run(&slow).code(0).err.contains("refused"));
     // The usual profile fits, and where no server has tables the option is a slip of the hand.

@@ -106,9 +106,7 @@ impl Runner<'_> {
 
     /// Takes away what rounds stood on, where it is not what somebody else's stand on by now.
     pub(super) fn clear(&mut self) {
-        if let Err(why) = self.observer.holds() {
-            self.observer
-                .notices(&format!("what rounds stood on stays as it is: {why}"));
+        if !self.is_held() {
             return;
         }
         if let Err(why) = self.observer.spares() {
@@ -117,13 +115,92 @@ impl Runner<'_> {
         self.take_away();
     }
 
+    /// The same where that it costs others something is told already.
+    pub(super) fn clear_what_costs(&mut self) {
+        if self.is_held() {
+            self.take_away();
+        }
+    }
+
+    /// Whether what rounds stood on is the run's own still; says so where it is not.
+    fn is_held(&mut self) -> bool {
+        let held = self.observer.holds();
+        if let Err(why) = &held {
+            self.observer
+                .notices(&format!("what rounds stood on stays as it is: {why}"));
+        }
+        held.is_ok()
+    }
+
     /// Takes away what rounds stood on.
-    pub(super) fn take_away(&mut self) {
+    fn take_away(&mut self) {
         for lane in &mut self.lanes {
             for why in lane.grounds.remove(&lane.bench, lane.side.plan) {
                 self.observer
                     .notices(&format!("what rounds stood on could not be removed: {why}"));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Observer, Progress, Resting, Setting, moved::Moved};
+    use super::*;
+    use crate::consent::Permits;
+    use model::record::Round;
+
+    /// Says what a run is told.
+    struct Asked {
+        holds: Result<(), String>,
+        said: Vec<String>,
+    }
+
+    impl Observer for Asked {
+        fn holds(&mut self) -> Result<(), String> {
+            self.said.push("asked".to_owned());
+            self.holds.clone()
+        }
+
+        fn starts(&mut self, _: &Progress<'_>) {}
+
+        fn ended(&mut self, _: usize, _: &Round) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn prepares(&mut self, _: &Preparing<'_>) {}
+
+        fn rests(&mut self, _: &Resting) {}
+
+        fn notices(&mut self, words: &str) {
+            self.said.push(words.to_owned());
+        }
+    }
+
+    #[test]
+    fn what_costs_others_something_is_taken_away_where_it_is_held_alone() {
+        let plan = Plan::new(Vec::new(), Vec::new());
+        let permits = Permits::default();
+        let said = |holds: Result<(), String>| {
+            let said = Vec::new();
+            let mut asked = Asked { holds, said };
+            let mut runner = Runner {
+                lanes: Vec::new(),
+                setting: Setting {
+                    permits: &permits,
+                    began: 0,
+                    ticks: None,
+                },
+                observer: &mut asked,
+                unmade: Vec::new(),
+                spread: None,
+                moved: Moved::of(&plan, [].iter()),
+            };
+            runner.clear_what_costs();
+            asked.said
+        };
+        assert_eq!(said(Ok(())), ["asked"]);
+        let stays = "what rounds stood on stays as it is: another has it";
+        assert_eq!(said(Err("another has it".to_owned())), ["asked", stays]);
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct PlanDocument<'a> {
     written_bytes_max: Bytes,
     /// How long rounds write as much as the storage takes.
     writing_ns: Nanos,
-    /// What is taken on each server of tables, at most.
+    /// What is expected to be taken on each server of tables.
     on_servers: &'a [OnServer],
     /// One run, or the two sides of a duel.
     runs: Vec<PlannedRunPart<'a>>,

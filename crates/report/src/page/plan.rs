@@ -65,7 +65,7 @@ pub struct Written {
     pub at_rates: Bytes,
 }
 
-/// What a plan takes on a server of tables, at most.
+/// What a plan is expected to take on a server of tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OnServer {
     /// The server.
@@ -238,7 +238,7 @@ fn on_server(taken: &OnServer) -> String {
         )
     });
     format!(
-        "takes on the server: up to {} of the {} that `--db-max` allows: {} in tables, {} in logs of making them{}",
+        "takes on the server: about {} of the {} that `--db-max` allows: {} in tables, {} in logs of making them{}",
         taken.all.rounded_up(),
         taken.most.exact(),
         taken.tables.rounded_up(),
@@ -368,7 +368,7 @@ mod tests {
             all: Bytes((100 << 20) + 3_000_000),
             most: Bytes(1 << 30),
         };
-        let made = "takes on the server: up to 103 MiB of the 1 GiB that `--db-max` allows: 3 MiB in tables, 100 MiB \
+        let made = "takes on the server: about 103 MiB of the 1 GiB that `--db-max` allows: 3 MiB in tables, 100 MiB \
                     in logs of making them";
         assert_eq!(on_server(&taken), made);
         taken.added = Bytes(1);

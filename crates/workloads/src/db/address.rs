@@ -190,6 +190,32 @@ impl Address {
         found.whole(defaults)
     }
 
+    /// Whether a password for one of two addresses is one for the other: the same user of the same database of the same
+    /// server, however its connections are made.
+    pub fn opens_like(&self, other: &Self) -> bool {
+        let of = |own: &Self| {
+            let Self {
+                engine,
+                user,
+                host,
+                port,
+                database,
+                ..
+            } = own.clone();
+            (engine, user, host, port, database)
+        };
+        of(self) == of(other)
+    }
+
+    /// What tells one server from another; several names of one are several.
+    pub fn server(&self) -> (String, u16) {
+        match (&self.host, self.socket()) {
+            (_, Some(socket)) => (socket.display().to_string(), 0),
+            (Host::Name(name), None) => (name.clone(), self.port),
+            (Host::Socket(path), None) => (path.display().to_string(), 0),
+        }
+    }
+
     /// The Unix socket to connect to; `None` for the network.
     pub fn socket(&self) -> Option<PathBuf> {
         match &self.host {

@@ -39,7 +39,7 @@ mod under;
 pub(crate) use kv::KV;
 pub(crate) use oltp::OLTP;
 pub use password_file::password_in;
-pub use server::Way;
+pub use server::{Cleaned, Way};
 pub(crate) use slo::SLO;
 pub(crate) use tpcb::TPCB;
 
@@ -94,20 +94,19 @@ pub fn clean(
     address: &address::Address,
     secret: Option<Secret>,
     way: Way,
-) -> Result<Vec<String>, WorkError> {
+) -> Result<Cleaned, WorkError> {
     let named = server::Named {
         address: address.clone(),
         secret,
         allows_existing: true,
     };
     if address.engine.has_tables() {
-        let tables = server::clean(named, way)?;
-        return Ok(tables
-            .iter()
-            .map(|table| format!("table {table}"))
-            .collect());
+        return server::clean(named, way);
     }
-    Ok(kv::clean(named, way)?.into_iter().collect())
+    Ok(Cleaned {
+        ours: kv::clean(named, way)?.into_iter().collect(),
+        failed: Vec::new(),
+    })
 }
 
 /// What the server at this address says of itself that decides figures. Refuses one on which these cases cannot work,

@@ -1,9 +1,10 @@
-//! What tests take on a server of tables. Its free space cannot be asked, so it is told before, as an upper estimate.
+//! What tests take on a server of tables. Its free space cannot be asked, so it is told before, as an estimate, and
+//! what transactions have added is counted while a run goes on.
 //!
 //! The estimate holds for each kind of server: rows with their indexes, the log of making them (PostgreSQL's WAL with
 //! whole pages, or a binary log), and what transactions add to tables and logs. How many of those there will be is not
-//! known before, but where their rate is ordered: otherwise it is told at [`USUAL_PER_S`]. Nothing counts on a server
-//! that uses the room of old rows and old logs again.
+//! known before, but where their rate is ordered: otherwise it is told at [`USUAL_PER_S`], and a server that carries
+//! out more of them takes more. Nothing counts on a server that uses the room of old rows and old logs again.
 
 use super::mix::{self, Mix, Step};
 use super::server::RENEWED_MAX;
@@ -32,7 +33,7 @@ const CHECKPOINT: u64 = 300;
 /// Pages that a change touches, in the table and its indexes.
 const PAGES: u64 = 4 * 8192;
 
-/// What a plan takes on a server, at most.
+/// What a plan is expected to take on a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Tables with their indexes.
@@ -48,6 +49,16 @@ impl Taken {
     pub const fn all(self) -> Bytes {
         let making = self.tables.0.saturating_add(self.logs.0);
         Bytes(making.saturating_add(self.added.0))
+    }
+
+    /// What both take that work in different databases of one server.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            tables: Bytes(self.tables.0.saturating_add(other.tables.0)),
+            logs: Bytes(self.logs.0.saturating_add(other.logs.0)),
+            added: Bytes(self.added.0.saturating_add(other.added.0)),
+        }
     }
 }
 
@@ -96,6 +107,8 @@ fn log_of(tables: &Tables) -> u64 {
 /// What these cases take on a server where each has so many rounds; `None` where none of them works on tables.
 pub fn taken<'a>(cases: impl IntoIterator<Item = (&'a PlannedCase, Rounds)>) -> Option<Taken> {
     let mut sets: BTreeMap<String, (Tables, u64)> = BTreeMap::new();
+    // How many rounds there are of each kind, pgbench's and sysbench's.
+    let mut of_kinds = [0_u64; 2];
     let mut taken = Taken::default();
     for (case, rounds) in cases {
         let Some(tables) = tables_of(case) else {
@@ -103,19 +116,28 @@ pub fn taken<'a>(cases: impl IntoIterator<Item = (&'a PlannedCase, Rounds)>) -> 
         };
         let mix = mix_of(case);
         let changes = mix.changes();
+        let kind = &mut of_kinds[usize::from(tables.bank.is_some())];
+        *kind = kind.saturating_add(rounds.number);
         let set = sets.entry(tables.key()).or_insert((tables, 0));
         // A round finds small ones changed where one before has changed them, and large ones where that took rows away
         // or added some.
         let is_small = tables.bytes().0 <= RENEWED_MAX;
         let grows = [Step::Append, Step::Delete, Step::Deposit];
         if changes > 0 && (is_small || grows.into_iter().any(|step| mix.has(step))) {
-            set.1 += rounds.number;
+            set.1 = set.1.saturating_add(rounds.number);
         }
         let rate = case.params.ordered_rate().unwrap_or(USUAL_PER_S);
         let more = added(&tables, changes, rate, rounds);
         taken.added = Bytes(taken.added.0.saturating_add(more));
     }
     for (tables, again) in sets.values() {
+        // Tables of one kind have the same names: where there are several sets each round may find those of another.
+        let is_alike = |other: &&(Tables, u64)| other.0.bank.is_some() == tables.bank.is_some();
+        let again = if sets.values().filter(is_alike).count() > 1 {
+            of_kinds[usize::from(tables.bank.is_some())]
+        } else {
+            *again
+        };
         taken.tables.0 += size_of(tables);
         // With whole pages once, where a checkpoint comes in the middle.
         let logs = log_of(tables).saturating_mul(1 + again);
@@ -124,6 +146,13 @@ pub fn taken<'a>(cases: impl IntoIterator<Item = (&'a PlannedCase, Rounds)>) -> 
     }
     taken.logs = Bytes(taken.logs.0.saturating_add(STEPS));
     (!sets.is_empty()).then_some(taken)
+}
+
+/// What so many transactions of a case add to tables and logs, without whole pages.
+pub fn added_by(case: &PlannedCase, transactions: u64) -> Bytes {
+    let changes = tables_of(case).map_or(0, |_| mix_of(case).changes());
+    let all = transactions.saturating_mul(changes.into());
+    Bytes(all.saturating_mul(CHANGE_BYTES))
 }
 
 /// What rounds add to tables and logs.
@@ -165,7 +194,7 @@ mod tests {
             (300 << 20..400 << 20).contains(&reads.tables.0),
             "{reads:?}"
         );
-        // Large tables are made once.
+        // Large tables are made once where there are no others of their kind.
         assert_eq!(of(&OLTP, &[("mix", "point_select"), large], 90), reads);
         let writes = of(&OLTP, &[("mix", "write_only"), large], 9);
         assert_eq!((writes.tables, writes.logs), (reads.tables, reads.logs));
@@ -195,5 +224,36 @@ mod tests {
         let more = taken([(&a, rounds), (&other, rounds)]).unwrap();
         assert!(more.tables > both.tables && more.logs > both.logs);
         assert_eq!(taken([(&case(&super::super::KV, &[]), rounds)]), None);
+        let twice = both.and(more);
+        assert_eq!(twice.all(), Bytes(both.all().0 + more.all().0));
+    }
+
+    #[test]
+    fn sets_of_one_kind_are_made_as_often_as_there_are_rounds() {
+        let reads = |size| case(&OLTP, &[("mix", "point_select"), ("table_size", size)]);
+        let bank = case(&TPCB, &[("scale", "10")]);
+        let [a, b] = ["100000", "200000"].map(reads);
+        let of = |cases: &[&PlannedCase], number| {
+            let load = Nanos::from_secs(1);
+            let each = cases.iter().map(|case| (*case, Rounds { number, load }));
+            taken(each).unwrap()
+        };
+        assert_eq!(of(&[&a], 9), of(&[&a], 1));
+        // Each of both sets is made in each of the eighteen rounds.
+        let rows = 400 * (100_000 + 200_000);
+        let more = of(&[&a, &b], 9).logs.0 - of(&[&a, &b], 1).logs.0;
+        assert_eq!(more, rows * (18 - 2));
+        // Those of the other kind have other names.
+        let logs = |number| of(&[&a, &bank], number).logs.0 - of(&[&bank], number).logs.0;
+        assert_eq!(logs(9), logs(1));
+    }
+
+    #[test]
+    fn what_transactions_add_is_what_they_change() {
+        let of = |mix| added_by(&case(&OLTP, &[("mix", mix)]), 1000);
+        assert_eq!(of("point_select"), Bytes(0));
+        assert_eq!(of("update_index"), Bytes(1_000_000));
+        assert!(of("write_only") > of("update_index"));
+        assert_eq!(added_by(&case(&super::super::KV, &[]), 1000), Bytes(0));
     }
 }

@@ -219,6 +219,49 @@ fn what_an_address_does_not_name_is_that_of_the_defaults() {
     );
 }
 
+#[test]
+fn a_password_is_that_of_a_user_of_a_database_however_it_is_connected_to() {
+    let read = |url: &str| {
+        let defaults = Defaults {
+            user: Some("me".to_owned()),
+            ..Defaults::default()
+        };
+        Address::read(url, &defaults).unwrap().address
+    };
+    let check = |a: &str, b: &str, expected: bool| {
+        assert_eq!(read(a).opens_like(&read(b)), expected, "{a} {b}");
+        assert_eq!(read(b).opens_like(&read(a)), expected, "{b} {a}");
+    };
+    let redis = "redis://:pw@10.0.0.7/0";
+    check(redis, "redis://10.0.0.7/0?password=clear", true);
+    check(redis, "rediss://10.0.0.7:6379/0", true);
+    check(redis, "redis://10.0.0.7/1", false);
+    check(redis, "redis://bob@10.0.0.7/0", false);
+    check(redis, "redis://10.0.0.8/0", false);
+    check(redis, "redis://10.0.0.7:6380/0", false);
+    let postgres = "postgres://bob:pw@db/shop";
+    check(
+        postgres,
+        "postgres://bob@db:5432/shop?sslmode=require",
+        true,
+    );
+    check(postgres, "postgres://eve@db/shop", false);
+    check(postgres, "mysql://bob@db:5432/shop", false);
+    check(postgres, "postgres://bob@/shop?host=/run/postgresql", false);
+    // Databases of one server are on one server, over the network or a socket.
+    let server = |url: &str| read(url).server();
+    assert_eq!(server("mysql://a@db/x"), server("mysql://b@db:3306/y"));
+    assert_ne!(server("mysql://a@db/x"), server("mysql://a@db:3307/x"));
+    assert_eq!(
+        server("postgres://a@/x?host=/run"),
+        server("postgres://b@/y?host=/run")
+    );
+    assert_ne!(
+        server("mysql://a@/x?socket=/s"),
+        server("mysql://a@/x?socket=/t")
+    );
+}
+
 proptest! {
     #[test]
     fn no_text_breaks_it_and_what_is_read_is_read_again(url in "((postgres|mysql|redis)://)?.{0,80}") {

@@ -245,6 +245,10 @@ impl Link for MysqlLink {
         self.forget(table)
     }
 
+    fn beside(&mut self) -> Result<Option<&'static str>, Trouble> {
+        Ok(self.has_marks()?.then_some(MARKS))
+    }
+
     fn sweep(&mut self) -> Result<(), Trouble> {
         self.end_marks()
     }

@@ -4,46 +4,74 @@
 //! table of marks, [`MARKS`], with its name and the time at which the server made it, which is another one for a copy,
 //! a table that was renamed, and one that was restored. The table of marks stands in itself in the same way. A server
 //! changes the time of a table when it makes an index; before that, and before a table is there at all, its row says
-//! what the table holds, which decides where a connection ended in between. Times are whole seconds.
+//! what the table holds, which decides where a connection ended in between: for a table that the server made since, and
+//! not long after. The comment has a number that the server gives out once, and so has the row: a row whose table was
+//! never made fits no other. Times are whole seconds.
 
 use super::Garbage;
 use super::link::MysqlLink;
 use crate::db::server::trouble::Trouble;
-use crate::db::server::{Link as _, MARK, Relation, value};
+use crate::db::server::{Link as _, MAKING_MAX, MARK, Relation, value};
 use std::collections::BTreeMap;
 
 /// The table of marks.
 pub(super) const MARKS: &str = "kurabe_tables";
 
-/// What the comment of each table of ours says.
-const COMMENT: &str = "the table kurabe_tables says what is in it";
+/// What the comment of the table of marks says.
+const COMMENT: &str = "kurabe: tables of kurabe in this database";
+
+/// What the comment of a table of ours says whose row has this number.
+fn comment(number: &str) -> String {
+    format!("{MARK}table {number}, of which kurabe_tables says what is in it")
+}
+
+/// Errors of a table without a column that is asked for, and of one that is not there.
+const OTHER_COLUMNS: [&str; 2] = ["1054", "1146"];
 
 /// What the row of a table says.
 struct Mark {
+    /// The number in its comment.
+    number: String,
     made: Option<String>,
-    /// Rows and sum of `k`, where the server may just be changing the time of the table.
-    holds: Option<String>,
+    /// What the table holds while the server may change its time.
+    holds: Option<Holding>,
     words: String,
+}
+
+/// Rows and sum of `k`, and since when that is so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Holding {
+    content: String,
+    since: u64,
+}
+
+impl Holding {
+    /// Whether a table was made in the time in which it may have been by us.
+    fn may_be(&self, made: Option<&str>) -> bool {
+        let until = self.since.saturating_add(MAKING_MAX.as_secs());
+        let made = made.and_then(|made| made.parse().ok());
+        made.is_some_and(|made: u64| (self.since..=until).contains(&made))
+    }
 }
 
 /// A table as the server lists it.
 struct Listed {
     schema: String,
     name: String,
-    has_comment: bool,
+    comment: String,
     is_table: bool,
     made: Option<String>,
 }
 
 impl Listed {
-    fn read(row: Vec<Option<String>>) -> Option<Self> {
-        let [schema, name, has_comment, is_table, made]: [Option<String>; 5] =
-            row.try_into().ok()?;
-        Some(Self {
-            schema: schema?,
-            name: name?,
-            has_comment: has_comment? == "1",
-            is_table: is_table? == "1",
+    fn read(row: Vec<Option<String>>) -> Result<Self, Garbage> {
+        let [schema, name, comment, is_table, made]: [Option<String>; 5] =
+            row.try_into().map_err(|_| Garbage)?;
+        Ok(Self {
+            schema: schema.ok_or(Garbage)?,
+            name: name.ok_or(Garbage)?,
+            comment: comment.ok_or(Garbage)?,
+            is_table: is_table.ok_or(Garbage)? == "1",
             made,
         })
     }
@@ -66,7 +94,8 @@ impl MysqlLink {
                 continue;
             }
             let mark = marks.as_ref().and_then(|marks| marks.get(&table.name));
-            let is_ours = match mark.filter(|_| table.has_comment && !is_marks) {
+            let has_comment = |mark: &&Mark| table.comment == comment(&mark.number);
+            let is_ours = match mark.filter(has_comment).filter(|_| !is_marks) {
                 Some(mark) => self.is_bound(&table, mark)?,
                 None => false,
             };
@@ -83,22 +112,24 @@ impl MysqlLink {
 
     fn listed(&mut self, condition: &str) -> Result<Vec<Listed>, Trouble> {
         let rows = self.ask(&format!(
-            "SELECT table_schema, table_name, table_comment = '{MARK}{COMMENT}', table_type = 'BASE TABLE', \
+            "SELECT table_schema, table_name, COALESCE(table_comment, ''), table_type = 'BASE TABLE', \
              UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE() \
              AND {condition} ORDER BY table_name"
         ))?;
-        Ok(rows.into_iter().filter_map(Listed::read).collect())
+        let listed: Result<_, Garbage> = rows.into_iter().map(Listed::read).collect();
+        Ok(listed?)
     }
 
     /// The marks by name; `None` where there is no table of marks that is ours.
     fn marks(&mut self, listed: &[Listed]) -> Result<Option<BTreeMap<String, Mark>>, Trouble> {
         let mut all = listed.iter();
-        let Some(own) = all.find(|table| table.name == MARKS && table.has_comment) else {
+        let Some(own) = all.find(|table| table.name == MARKS && table.comment == COMMENT) else {
             return Ok(None);
         };
         // A table of other columns is none of ours.
-        let rows = match self.ask(&format!("SELECT name, made, holds, words FROM {MARKS}")) {
-            Err(Trouble::Told(_)) => return Ok(None),
+        let all = format!("SELECT name, number, made, holds, since, words FROM {MARKS}");
+        let rows = match self.ask(&all) {
+            Err(trouble) if trouble.is_told(&OTHER_COLUMNS) => return Ok(None),
             rows => rows?,
         };
         let marks: BTreeMap<String, Mark> = rows.into_iter().filter_map(mark).collect();
@@ -113,13 +144,14 @@ impl MysqlLink {
         if table.made.is_some() && table.made == mark.made {
             return Ok(true);
         }
-        let Some(holds) = &mark.holds else {
+        let may_be = |holding: &&Holding| holding.may_be(table.made.as_deref());
+        let Some(holding) = mark.holds.as_ref().filter(may_be) else {
             return Ok(false);
         };
         match self.ask(&content(&table.name)) {
             // It has no such column.
-            Err(Trouble::Told(_)) => Ok(false),
-            rows => Ok(value(rows?).as_ref() == Some(holds)),
+            Err(trouble) if trouble.is_told(&OTHER_COLUMNS) => Ok(false),
+            rows => Ok(value(rows?).as_ref() == Some(&holding.content)),
         }
     }
 
@@ -131,12 +163,13 @@ impl MysqlLink {
         words: &str,
     ) -> Result<(), Trouble> {
         self.begin_marks()?;
+        let number = self.ask("SELECT UUID_SHORT()").map(value)?.ok_or(Garbage)?;
         self.ask(&format!(
-            "REPLACE INTO {MARKS} VALUES ('{name}', NULL, '0 0', '{words}')"
+            "REPLACE INTO {MARKS} VALUES ('{name}', '{number}', NULL, '0 0', UNIX_TIMESTAMP(), '{words}')"
         ))?;
-        let made = self.ask(&format!("{sql} COMMENT='{MARK}{COMMENT}'"));
+        let made = self.ask(&format!("{sql} COMMENT='{}'", comment(&number)));
         if let Err(trouble @ Trouble::Told(_)) = made {
-            // It is not there, or of others. What went wrong is told.
+            // It is not there, or of others. What went wrong is told, and a row that stays fits no table.
             let _ = self.forget(name);
             return Err(trouble);
         }
@@ -148,13 +181,13 @@ impl MysqlLink {
     fn begin_marks(&mut self) -> Result<(), Trouble> {
         if self.listed(&format!("table_name = '{MARKS}'"))?.is_empty() {
             self.ask(&format!(
-                "CREATE TABLE {MARKS} (name VARCHAR(64) NOT NULL PRIMARY KEY, made BIGINT, holds VARCHAR(64), \
-                 words VARCHAR(255) NOT NULL) ENGINE=InnoDB COMMENT='{MARK}{COMMENT}'"
+                "CREATE TABLE {MARKS} (name VARCHAR(64) NOT NULL PRIMARY KEY, number VARCHAR(20) NOT NULL, made BIGINT, \
+                 holds VARCHAR(64), since BIGINT, words VARCHAR(255) NOT NULL) ENGINE=InnoDB COMMENT='{COMMENT}'"
             ))?;
         }
         let made = self.made(MARKS)?;
         self.ask(&format!(
-            "INSERT IGNORE INTO {MARKS} VALUES ('{MARKS}', {made}, NULL, '')"
+            "INSERT IGNORE INTO {MARKS} VALUES ('{MARKS}', '', {made}, NULL, NULL, '')"
         ))
         .map(drop)
     }
@@ -170,7 +203,7 @@ impl MysqlLink {
     pub(super) fn bind(&mut self, table: &str) -> Result<(), Trouble> {
         let made = self.made(table)?;
         self.ask(&format!(
-            "UPDATE {MARKS} SET made = {made}, holds = NULL WHERE name = '{table}'"
+            "UPDATE {MARKS} SET made = {made}, holds = NULL, since = NULL WHERE name = '{table}'"
         ))
         .map(drop)
     }
@@ -179,7 +212,7 @@ impl MysqlLink {
     pub(super) fn unbind(&mut self, table: &str) -> Result<(), Trouble> {
         let holds = self.ask(&content(table)).map(value)?.ok_or(Garbage)?;
         self.ask(&format!(
-            "UPDATE {MARKS} SET holds = '{holds}' WHERE name = '{table}'"
+            "UPDATE {MARKS} SET holds = '{holds}', since = UNIX_TIMESTAMP() WHERE name = '{table}'"
         ))
         .map(drop)
     }
@@ -197,10 +230,15 @@ impl MysqlLink {
             .map(drop)
     }
 
+    /// Whether there is a table of marks that is ours.
+    pub(super) fn has_marks(&mut self) -> Result<bool, Trouble> {
+        let listed = self.listed("1")?;
+        Ok(self.marks(&listed)?.is_some())
+    }
+
     /// Drops the table of marks where it is ours and no table of ours is there.
     pub(super) fn end_marks(&mut self) -> Result<(), Trouble> {
-        let listed = self.listed("1")?;
-        let is_left = self.marks(&listed)?.is_some();
+        let is_left = self.has_marks()?;
         let mut found = self.marked_relations()?.into_iter();
         if is_left && !found.any(|table| table.words.is_some()) {
             self.ask(&format!("DROP TABLE {MARKS}"))?;
@@ -209,34 +247,86 @@ impl MysqlLink {
     }
 }
 
-/// A row of name, time, what the table holds, and words.
+/// A row of name, number, time, what the table holds, since when, and words.
 fn mark(row: Vec<Option<String>>) -> Option<(String, Mark)> {
-    let [name, made, holds, words]: [Option<String>; 4] = row.try_into().ok()?;
-    let words = words?;
-    Some((name?, Mark { made, holds, words }))
+    let [name, number, made, content, since, words]: [Option<String>; 6] = row.try_into().ok()?;
+    let holding = |since: String| {
+        Some(Holding {
+            content: content?,
+            since: since.parse().ok()?,
+        })
+    };
+    let mark = Mark {
+        number: number?,
+        made,
+        holds: since.and_then(holding),
+        words: words?,
+    };
+    Some((name?, mark))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn row(values: &[Option<&str>]) -> Vec<Option<String>> {
+        let own = |value: Option<&str>| value.map(str::to_owned);
+        values.iter().copied().map(own).collect()
+    }
+
     #[test]
     fn a_row_of_other_columns_is_no_mark() {
-        let row = |values: &[Option<&str>]| -> Vec<Option<String>> {
-            values
-                .iter()
-                .map(|value| value.map(str::to_owned))
-                .collect()
+        let of = |made, content, since| {
+            let words = Some("being made");
+            mark(row(&[
+                Some("sbtest1"),
+                Some("7"),
+                made,
+                content,
+                since,
+                words,
+            ]))
         };
-        let whole = row(&[
-            Some("sbtest1"),
-            Some("1700000000"),
-            None,
-            Some("being made"),
-        ]);
-        assert_eq!(mark(whole).unwrap().0, "sbtest1");
+        let (name, whole) = of(Some("1700000000"), None, None).unwrap();
+        assert_eq!((&*name, whole.holds), ("sbtest1", None));
+        // What a table holds counts together with the time alone.
+        let holds = |content, since| of(None, content, since).unwrap().1.holds.is_some();
+        assert!(holds(Some("0 0"), Some("1700000000")));
+        assert!(!holds(Some("0 0"), None) && !holds(None, Some("1700000000")));
+        assert!(!holds(Some("0 0"), Some("x")));
         assert!(mark(row(&[Some("sbtest1"), None, None])).is_none());
-        assert!(mark(row(&[Some("sbtest1"), None, None, None])).is_none());
-        assert!(Listed::read(row(&[Some("shop"), Some("a"), None, Some("1"), None])).is_none());
+        assert!(mark(row(&[Some("sbtest1"), None, None, None, None, None])).is_none());
+        assert!(mark(row(&[Some("a"), None, None, None, None, Some("")])).is_none());
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_read_is_not_left_out() {
+        let whole = [Some("shop"), Some("a"), Some(""), Some("0"), None];
+        assert!(!Listed::read(row(&whole)).unwrap().is_table);
+        for missing in 0..4 {
+            let mut part = whole;
+            part[missing] = None;
+            assert!(Listed::read(row(&part)).is_err(), "{missing}");
+        }
+        assert!(Listed::read(row(&whole[..4])).is_err());
+    }
+
+    #[test]
+    fn what_a_table_holds_counts_for_one_that_was_made_then() {
+        let holding = Holding {
+            content: "0 0".to_owned(),
+            since: 1_700_000_000,
+        };
+        for (made, expected) in [
+            (Some("1700000000"), true),
+            (Some("1700000600"), true),
+            (Some("1699999999"), false),
+            (Some("1700000601"), false),
+            (Some("1700000000.5"), false),
+            (Some(""), false),
+            (None, false),
+        ] {
+            assert_eq!(holding.may_be(made), expected, "{made:?}");
+        }
     }
 }

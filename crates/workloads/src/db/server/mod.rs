@@ -21,8 +21,8 @@ pub(super) mod trouble;
 pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
-pub use left::Way;
 pub(super) use left::{clean, left_there};
+pub use left::{Cleaned, Way};
 pub(super) use lock::{Holder, Lock, Locked, lock, locked, taken};
 pub(super) use tables::{RENEWED_MAX, Stood, errand, stand_on};
 
@@ -138,6 +138,11 @@ pub(super) trait Link {
         self.ask(&format!("DROP TABLE {table}")).map(drop)
     }
 
+    /// The table that marks take beside the others, where it is there and ours.
+    fn beside(&mut self) -> Result<Option<&'static str>, Trouble> {
+        Ok(None)
+    }
+
     /// Removes what marks take beside the tables, where no table of ours is left.
     fn sweep(&mut self) -> Result<(), Trouble> {
         Ok(())
@@ -160,7 +165,7 @@ pub(super) trait Link {
 const ASKING_MAX: Duration = Duration::from_secs(30);
 
 /// Making an index of ten million rows takes minutes.
-const MAKING_MAX: Duration = Duration::from_secs(600);
+pub(super) const MAKING_MAX: Duration = Duration::from_secs(600);
 
 /// Connects to whatever listens there.
 fn connect(address: &Address, secret: Option<&Secret>) -> Result<Box<dyn Link>, Trouble> {
@@ -203,6 +208,10 @@ pub(super) fn settings(permits: &Permits, path: &Path) -> Result<Vec<ServerFact>
     Ok(told)
 }
 
+/// What is refused where tables cannot be made, and where they cannot be dropped.
+const MAKE: &str = "make tables in";
+const DROP: &str = "drop tables of ours in";
+
 /// The connections of a run beside those of its clients: one has the run's lock, and one the round's.
 const BESIDE: u32 = 2;
 
@@ -216,9 +225,9 @@ pub(super) fn fits(
 ) -> Result<(), WorkError> {
     let mut server = Server::connected(permits, path)?;
     let unfit = server.with("look at", Link::look)?;
-    server.refused(unfit)?;
+    server.refused(MAKE, unfit)?;
     let taken = server.taken(tables)?;
-    server.refused(taken)?;
+    server.refused(MAKE, taken)?;
     let most = server.with("look at", Link::connections_max)?;
     let needed = clients.saturating_add(BESIDE);
     match most.and_then(|most| most.parse::<u32>().ok()) {
@@ -346,20 +355,20 @@ impl Server {
         tables: &Tables,
     ) -> Result<Self, WorkError> {
         let mut opened = Self::connected(&place.permits, &server.path)?;
-        opened.enter()?;
+        opened.enter(MAKE)?;
         opened.lock(Lock::Round, &[])?;
         let taken = opened.taken(&tables.names())?;
-        opened.refused(taken)?;
+        opened.refused(MAKE, taken)?;
         Ok(opened)
     }
 
-    /// Looks whether tables can be made there or dropped.
-    fn enter(&mut self) -> Result<(), WorkError> {
+    /// Looks whether this can be done there.
+    fn enter(&mut self, operation: &str) -> Result<(), WorkError> {
         self.with("wait for", |link| {
             link.line().wait_at_most(MAKING_MAX).map_err(Trouble::Io)
         })?;
         let unfit = self.with("look at", Link::look)?;
-        self.refused(unfit)
+        self.refused(operation, unfit)
     }
 
     /// Why tables of these names cannot be made among those that are there.
@@ -370,11 +379,11 @@ impl Server {
         Ok(refusal(engine, &found, &wanted, self.named.allows_existing))
     }
 
-    /// An error where tables cannot be made, and why.
-    fn refused(&self, why: Option<String>) -> Result<(), WorkError> {
+    /// An error where something cannot be done there, and why.
+    fn refused(&self, operation: &str, why: Option<String>) -> Result<(), WorkError> {
         why.map_or(Ok(()), |why| {
             Err(WorkError::Unsupported(format!(
-                "cannot make tables in `{}`: {why}",
+                "cannot {operation} `{}`: {why}",
                 self.named.address
             )))
         })

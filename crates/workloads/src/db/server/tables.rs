@@ -4,7 +4,7 @@
 //! leaves tables that are never taken for whole. A round that may change them writes so there before it begins.
 
 use super::trouble::Trouble;
-use super::{Lock, Relation, Server, bank, left_there, of};
+use super::{DROP, Lock, Relation, Server, bank, left_there, of};
 use crate::db::mix::Mix;
 use crate::db::tables::{ACCOUNTS, Held, Maker, SURVEY, Tables};
 use engine::workload::{ErrandKind, Place, StandIn, Told, WorkError};
@@ -30,21 +30,32 @@ impl Server {
     /// another kind may be the ground of another test of this run.
     fn drop_ours(&mut self, like: &Tables) -> Result<(), WorkError> {
         let is_like = |one: &Relation| like.bank.is_some() == one.is_bank();
-        let found = self.relations()?;
-        for ours in found.iter().filter(|one| one.is_ours() && is_like(one)) {
-            self.drop_one(&ours.name)?;
-        }
-        Ok(())
+        let found = self.relations()?.into_iter();
+        let ours = found.filter(|one| one.is_ours() && is_like(one));
+        let (_, failed) = self.drop_each(ours.map(|table| table.name));
+        all_of(failed).map_or(Ok(()), Err)
     }
 
-    pub(super) fn drop_one(&mut self, table: &str) -> Result<(), WorkError> {
-        self.with("drop a table of ours in", |link| link.remove(table))
+    /// Drops these tables of ours: the names of those that are dropped, and what kept others from it.
+    pub(super) fn drop_each(
+        &mut self,
+        tables: impl Iterator<Item = String>,
+    ) -> (Vec<String>, Vec<WorkError>) {
+        let (mut dropped, mut failed) = (Vec::new(), Vec::new());
+        for table in tables {
+            let operation = format!("drop the table `{table}` of ours in");
+            match self.with(&operation, |link| link.remove(&table)) {
+                Ok(()) => dropped.push(table),
+                Err(why) => failed.push(why),
+            }
+        }
+        (dropped, failed)
     }
 
     /// The same, and what marks take beside them.
     fn remove_ours(&mut self, like: &Tables) -> Result<(), WorkError> {
         self.drop_ours(like)?;
-        self.with("drop a table of ours in", super::Link::sweep)
+        self.with(DROP, super::Link::sweep)
     }
 
     /// Makes the tables, whatever is left of earlier ones; what is in them. What could not be made to its end is not
@@ -56,12 +67,11 @@ impl Server {
         tell: &mut dyn FnMut(Bytes),
     ) -> Result<Held, WorkError> {
         self.drop_ours(tables)?;
-        let made = self.made(tables, seed, tell);
-        if made.is_err() {
-            // That it failed is told, whatever comes of this.
-            let _ = self.remove_ours(tables);
-        }
-        made
+        self.made(tables, seed, tell)
+            .map_err(|why| match self.remove_ours(tables) {
+                Ok(()) => why,
+                Err(not) => parts_left(&why, &not),
+            })
     }
 
     fn made(
@@ -154,6 +164,31 @@ impl Server {
     }
 }
 
+/// That tables could not be made, and that parts of them are there: the run tries at its end to drop them, which no
+/// error does that says that nothing was begun.
+fn parts_left(why: &WorkError, not: &WorkError) -> WorkError {
+    let not = not.to_string();
+    let first = not.lines().next().unwrap_or_default();
+    WorkError::Failed(format!(
+        "{why}\nwhat was made of them was not dropped, which is tried again when the run ends: {first}"
+    ))
+}
+
+/// Several errors as one; another try helps against all of them where it does against one.
+pub(super) fn all_of(errors: Vec<WorkError>) -> Option<WorkError> {
+    let (mut words, mut is_lasting) = (Vec::new(), true);
+    for error in errors {
+        is_lasting &= matches!(error, WorkError::Unsupported(_));
+        words.push(error.to_string());
+    }
+    let words = (!words.is_empty()).then(|| words.join("\n"))?;
+    Some(if is_lasting {
+        WorkError::Unsupported(words)
+    } else {
+        WorkError::Failed(words)
+    })
+}
+
 /// How the note of a whole table begins.
 fn begins(tables: &Tables) -> String {
     let size = tables.size;
@@ -226,7 +261,7 @@ fn check(tables: &Tables, place: &Place, server: &StandIn) -> Result<Told, WorkE
 fn remove(tables: &Tables, place: &Place, server: &StandIn) -> Result<(), WorkError> {
     let removed = || {
         let mut server = Server::connected(&place.permits, &server.path)?;
-        server.enter()?;
+        server.enter(DROP)?;
         server.lock(Lock::Round, &[])?;
         server.remove_ours(tables)
     };
@@ -393,6 +428,29 @@ mod tests {
         check(10, [-7, -7, 1], false);
         check(10, [-7, -8, -7], false);
     }
+
+    #[test]
+    fn parts_that_are_left_are_told_and_no_error_says_that_there_are_none() {
+        let unsupported = |words: &str| WorkError::Unsupported(words.to_owned());
+        let failed = |words: &str| WorkError::Failed(words.to_owned());
+        for why in [
+            unsupported("no right\nhint: GRANT"),
+            failed("ended\nhint: GRANT"),
+        ] {
+            let told = parts_left(&why, &unsupported("no DROP\nhint: ALL"));
+            assert!(matches!(&told, WorkError::Failed(words)
+                if words.starts_with(&format!("{why}\n")) && words.ends_with(": no DROP")));
+        }
+        let both = |a, b| all_of(vec![a, b]).unwrap();
+        assert!(all_of(Vec::new()).is_none());
+        assert!(matches!(both(unsupported("a"), unsupported("b")),
+            WorkError::Unsupported(words) if words == "a\nb"));
+        assert!(matches!(
+            both(unsupported("a"), failed("b")),
+            WorkError::Failed(_)
+        ));
+    }
+
     #[test]
     fn tables_are_made_anew_where_a_round_or_somebody_else_changed_them() {
         let check = |standing, is_small: bool, shows: &[Look], expected: Option<Anew>| {

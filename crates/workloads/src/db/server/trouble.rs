@@ -89,6 +89,11 @@ impl Trouble {
         }
     }
 
+    /// Whether the server told an error of one of these codes.
+    pub(in crate::db) fn is_told(&self, codes: &[&str]) -> bool {
+        matches!(self, Self::Told(told) if codes.contains(&&*told.code))
+    }
+
     /// Whether another try a moment later would come to the same.
     pub(in crate::db) fn is_lasting(&self) -> bool {
         match self {
@@ -192,6 +197,18 @@ const fn logins(engine: Engine) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_a_server_is_told_by_its_code() {
+        let told = Trouble::Told(Box::new(Told {
+            words: "no such column".to_owned(),
+            code: "1054".to_owned(),
+            hint: "",
+            is_lasting: false,
+        }));
+        assert!(told.is_told(&["1146", "1054"]));
+        assert!(!told.is_told(&["1146", "105"]) && !Trouble::Silent.is_told(&["1054"]));
+    }
 
     #[test]
     fn who_is_another_one_is_named_by_what_it_says_first() {
