@@ -406,7 +406,8 @@ fn keys_of_others_are_left_alone() {
         assert_eq!(server.ask(&["DBSIZE"]), "4");
     }
     // What a killed run left is ours, up to what its marker counts.
-    server.ask(&["SET", "kurabe:kv", "kurabe: 10 keys of 3 bytes, being made"]);
+    let marker = "kurabe: 10 keys of 3 bytes in database 0, being made";
+    server.ask(&["SET", "kurabe:kv", marker]);
     server.ask(&["SET", "kurabe:kv:000000000012", "theirs"]);
     let refused = bed.run(&args);
     assert_ne!(refused.code, Some(0), "{refused:#?}");

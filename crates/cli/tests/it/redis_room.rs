@@ -156,13 +156,14 @@ fn a_user_without_info_or_config_is_told_apart() {
 #[test]
 fn keys_that_an_earlier_run_left_are_not_of_others() {
     const LEAVE: &str = "for i = 0, 9 do redis.call('SET', string.format('kurabe:kv:%012d', i), 'Aaa') end \
-                         redis.call('SET', 'kurabe:kv', 'kurabe: 10 keys of 3 bytes, ' .. ARGV[1])";
+                         redis.call('SET', 'kurabe:kv', 'kurabe: 10 keys of 3 bytes in database ' .. ARGV[2] .. ', ' \
+                         .. ARGV[1])";
     let Some(server) = Server::start("keys_that_an_earlier_run_left", &[]) else {
         return;
     };
     let bed = Bed::new();
     for (database, state) in [("0", "whole"), ("1", "being made"), ("2", "whole")] {
-        server.ask(&["-n", database, "EVAL", LEAVE, "0", state]);
+        server.ask(&["-n", database, "EVAL", LEAVE, "0", state, database]);
     }
     // Some are gone, and there is not room for a thousand more.
     server.ask(&["-n", "2", "DEL", "kurabe:kv:000000000003"]);
@@ -174,11 +175,27 @@ fn keys_that_an_earlier_run_left_are_not_of_others() {
     // As many keys of others as the marker counts are not ours.
     const REPLACE: &str = "for i = 0, 9 do redis.call('DEL', string.format('kurabe:kv:%012d', i)) \
                            redis.call('SET', 'order:' .. i, 'a book') end";
-    server.ask(&["-n", "3", "EVAL", LEAVE, "0", "whole"]);
+    server.ask(&["-n", "3", "EVAL", LEAVE, "0", "whole", "3"]);
     server.ask(&["-n", "3", "EVAL", REPLACE, "0"]);
     let theirs = server.database("3");
     let args = short("db.kv-set", &["--db", &theirs]);
     says(&bed.run(&args).code(3), &["holds 10 keys of others"]);
+    // A copy of a marker and its keys in another database is of others.
+    for key in ["kurabe:kv", "kurabe:kv:000000000003"] {
+        server.ask(&["-n", "1", "COPY", key, key, "DB", "5"]);
+    }
+    server.ask(&["-n", "5", "SET", "kurabe:kv:000000000003", "theirs"]);
+    let copied = server.database("5");
+    let args = short("db.kv-set", &["--db", &copied, "--db-allow-existing"]);
+    says(
+        &bed.run(&args).code(3),
+        &["`kurabe:kv` is none of kurabe's"],
+    );
+    assert_eq!(
+        server.ask(&["-n", "5", "GET", "kurabe:kv:000000000003"]),
+        "theirs"
+    );
+    server.ask(&["-n", "5", "FLUSHDB"]);
     server.ask(&["-n", "3", "FLUSHDB"]);
     // A single key that is none of ours is of others.
     server.ask(&["-n", "2", "SET", "kurabe:kv:000000000010", "theirs"]);

@@ -94,6 +94,24 @@ fn what_others_made_of_tables_of_ours_on_a_postgresql_is_theirs() {
     assert_eq!(ask("SELECT count(*) FROM sbtest1"), "3");
     assert_eq!(ask("SELECT count(*) FROM sbtest2"), "1000");
     ask("DROP TABLE sbtest1, sbtest2");
+    // Ours as a part of a table of others, and one of others that is made of ours.
+    for (of_others, gone) in [
+        (
+            "CREATE TABLE parent (LIKE sbtest1) PARTITION BY RANGE (id); ALTER TABLE parent ATTACH PARTITION sbtest1 \
+             FOR VALUES FROM (1) TO (10000000); INSERT INTO parent VALUES (777777, 1, 'mine', '')",
+            "DROP TABLE parent",
+        ),
+        (
+            "CREATE TABLE child (note text) INHERITS (sbtest1); INSERT INTO child VALUES (777777, 1, 'mine', '', 'x')",
+            "DROP TABLE child, sbtest1",
+        ),
+    ] {
+        killed(&bed, &url);
+        ask(of_others);
+        is_refused(&bed, &url, "sbtest1");
+        assert_eq!(ask("SELECT count(*) FROM sbtest1"), "1001", "{of_others}");
+        ask(gone);
+    }
     // A table with a mark of words alone.
     ask("CREATE TABLE sbtest1 (id int); COMMENT ON TABLE sbtest1 IS 'kurabe: being made'");
     is_refused(&bed, &url, "sbtest1");
@@ -105,6 +123,28 @@ fn what_others_made_of_tables_of_ours_on_a_postgresql_is_theirs() {
     ask("DROP TABLE orders; CREATE SEQUENCE sbtest1");
     is_refused(&bed, &url, "sbtest1");
     ask("DROP SEQUENCE sbtest1");
+}
+
+#[test]
+fn a_table_in_a_schema_that_others_make_meanwhile_keeps_its_rows() {
+    let Some(server) = postgres::Server::start("a_table_in_a_schema_that_others_make", &[]) else {
+        return;
+    };
+    let (bed, url) = (Bed::new(), server.socket("shop"));
+    let ask = |sql: &str| server.ask("shop", sql);
+    let words = "run db.delete --passes 2 --set db.*.table_size=1000 --set db.*.time=3s --db";
+    let args: Vec<&str> = words.split(' ').chain([url.as_str()]).collect();
+    let mut run = bed.start(&args);
+    let changed = "SELECT count(*) FROM pg_class WHERE obj_description(oid, 'pg_class') LIKE 'kurabe: % changed%'";
+    eventually(60, || ask(changed) == "1");
+    // The schema of the user's name comes first by default. Statements that are prepared are looked at again.
+    ask(
+        "CREATE SCHEMA postgres; CREATE TABLE postgres.sbtest1 AS SELECT * FROM public.sbtest1 LIMIT 0; \
+         INSERT INTO postgres.sbtest1 SELECT i, 1, 'mine', '' FROM generate_series(1, 1000) i; \
+         ANALYZE public.sbtest1",
+    );
+    run.wait().unwrap();
+    assert_eq!(ask("SELECT count(*) FROM postgres.sbtest1"), "1000");
 }
 
 #[test]

@@ -80,9 +80,10 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Reads the value of a marker; `None` where it is none of ours.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    /// Reads the value of the marker of this database; `None` where it is none of ours, or a copy of another one's.
+    pub(super) fn read(text: &str, database: u32) -> Option<Self> {
         let (keys, state) = text.strip_prefix(MARK)?.split_once(", ")?;
+        let keys = keys.strip_suffix(&within(database))?;
         let (number, size) = keys.strip_suffix(" bytes")?.split_once(" keys of ")?;
         let is_whole = match state {
             WHOLE => true,
@@ -96,10 +97,15 @@ impl Note {
         (keys.number <= KEYS_MAX).then_some(Self { keys, is_whole })
     }
 
-    pub(super) fn text(self) -> String {
+    pub(super) fn text(self, database: u32) -> String {
         let state = if self.is_whole { WHOLE } else { MAKING };
-        format!("{MARK}{}, {state}", self.keys.key())
+        format!("{MARK}{}{}, {state}", self.keys.key(), within(database))
     }
+}
+
+/// What a marker has and no copy of it in another database.
+fn within(database: u32) -> String {
+    format!(" in database {database}")
 }
 
 /// The name of a key.
@@ -209,19 +215,22 @@ mod tests {
                 size: 3,
             };
             let note = Note { keys, is_whole };
-            assert_eq!(Note::read(&note.text()), Some(note));
+            assert_eq!(Note::read(&note.text(7), 7), Some(note));
+            // A copy in another database says nothing there.
+            assert_eq!(Note::read(&note.text(7), 0), None);
         }
         for other in [
             "",
             "kurabe: ",
-            "100000 keys of 3 bytes, whole",
-            "kurabe: 100000 keys of 3 bytes",
-            "kurabe: 100000 keys of 3 bytes, whole or not",
-            "kurabe: -1 keys of 3 bytes, whole",
-            "kurabe: x keys of 3 bytes, whole",
-            "kurabe: 100000001 keys of 3 bytes, whole",
+            "kurabe: 100000 keys of 3 bytes, whole",
+            "100000 keys of 3 bytes in database 7, whole",
+            "kurabe: 100000 keys of 3 bytes in database 7",
+            "kurabe: 100000 keys of 3 bytes in database 7, whole or not",
+            "kurabe: -1 keys of 3 bytes in database 7, whole",
+            "kurabe: x keys of 3 bytes in database 7, whole",
+            "kurabe: 100000001 keys of 3 bytes in database 7, whole",
         ] {
-            assert_eq!(Note::read(other), None, "{other}");
+            assert_eq!(Note::read(other, 7), None, "{other}");
         }
     }
 

@@ -270,8 +270,7 @@ impl Server {
         let mut others = 0;
         let mut is_all = is_told;
         for number in numbers {
-            let selected = there.wire.ok(&[b"SELECT", number.to_string().as_bytes()]);
-            match selected {
+            match there.wire.select(number) {
                 Ok(()) => others += there.others_in_all()?,
                 Err(trouble) if !is_told && trouble.to_string().contains("DB index") => {
                     is_all = true;

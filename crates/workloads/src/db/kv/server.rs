@@ -225,9 +225,12 @@ impl Server {
     }
 
     pub(super) fn marker(&mut self) -> Result<Marker, WorkError> {
+        let database = self.wire.database;
         self.ask("look at", |wire| match wire.text(&[b"GET", MARKER]) {
             Ok(None) => Ok(Marker::Nothing),
-            Ok(Some(text)) => Ok(Note::read(&text).map_or(Marker::OfOthers, Marker::Ours)),
+            Ok(Some(text)) => {
+                Ok(Note::read(&text, database).map_or(Marker::OfOthers, Marker::Ours))
+            }
             Err(trouble) if is(&trouble, "WRONGTYPE") => Ok(Marker::OfOthers),
             Err(trouble) => Err(trouble),
         })
@@ -343,7 +346,7 @@ impl Server {
 
     /// Writes the marker; over nobody's key of that name.
     pub(super) fn mark(&mut self, note: Note) -> Result<(), WorkError> {
-        let text = note.text();
+        let text = note.text(self.wire.database);
         let only = if self.note.is_some() { b"XX" } else { b"NX" };
         let done = self.ask("mark the keys of", |wire| {
             wire.ask(&[b"SET", MARKER, text.as_bytes(), only])

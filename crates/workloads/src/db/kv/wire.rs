@@ -19,6 +19,8 @@ pub(super) type Said = Reply;
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) line: Line,
+    /// The number of the database that is selected.
+    pub(super) database: u32,
 }
 
 impl Wire {
@@ -49,12 +51,19 @@ impl Wire {
         };
         proof.map_err(unquoted)?;
         // Also where it is the first: who is not let in hears of it here, and not in what is measured.
-        self.ok(&[b"SELECT", to.database.as_bytes()])?;
+        self.select(to.database.parse().unwrap_or(u32::MAX))?;
         self.line.wait_at_most(REQUEST_MAX).map_err(Trouble::Io)
     }
 
     pub(super) const fn over(line: Line) -> Self {
-        Self { line }
+        Self { line, database: 0 }
+    }
+
+    /// Goes to another database of the server.
+    pub(super) fn select(&mut self, database: u32) -> Result<(), Trouble> {
+        self.ok(&[b"SELECT", database.to_string().as_bytes()])?;
+        self.database = database;
+        Ok(())
     }
 
     /// Writes what has been put into the line.

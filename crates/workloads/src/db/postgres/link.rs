@@ -25,6 +25,11 @@ const fn number_of(lock: Lock) -> u64 {
     }
 }
 
+/// Names are of the schema that is the first one now: one that others make later, and that comes before it, changes
+/// nothing.
+pub(super) const ONE_SCHEMA: &str =
+    "SELECT set_config('search_path', quote_ident(current_schema()), false)";
+
 /// Rows are copied in pieces of about this size.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -193,8 +198,7 @@ impl Link for PostgresLink {
             let why = "its user has no schema\nhint: `search_path` of the user is to name one that is there";
             return Ok(Some(why.to_owned()));
         }
-        let sql = "SELECT set_config('search_path', quote_ident(current_schema()), false)";
-        self.ask(sql).map(|_| None)
+        self.ask(ONE_SCHEMA).map(|_| None)
     }
 
     fn try_lock(&mut self, lock: Lock) -> Result<bool, Trouble> {
@@ -247,10 +251,12 @@ impl Link for PostgresLink {
 
     /// Indexes, sequences and types have their names from the same pool as tables. Those of a table of ours go with it.
     fn relations(&mut self) -> Result<Vec<Relation>, Trouble> {
-        // What extensions brought is no data of others.
+        // What extensions brought is no data of others. A table that is a part of another one, or has parts, holds rows
+        // that others put into that one.
         let rows = self.ask(&format!(
             "SELECT n.nspname, c.relname, d.description, concat('{MARK}', c.relname, ' ', {}, ': '), \
-             n.nspname = current_schema(), c.relkind = 'r' FROM pg_class c \
+             n.nspname = current_schema(), c.relkind = 'r' AND NOT EXISTS (SELECT 1 FROM pg_inherits i \
+             WHERE c.oid IN (i.inhrelid, i.inhparent)) FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_description d \
              ON d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0 \
              WHERE (c.relkind IN ('r', 'p', 'm', 'f', 'v') OR c.relkind IN ('i', 'I', 'S', 'c') \

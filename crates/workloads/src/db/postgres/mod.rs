@@ -145,6 +145,9 @@ impl Driver for Postgres {
         if !mix.explicit && !mix.writes() {
             wire.line.read_at_once();
         }
+        frontend::query(link::ONE_SCHEMA, &mut wire.line.out).map_err(Trouble::Io)?;
+        wire.send()?;
+        wire.answer(|_| Ok(()))?;
         let mut names = Vec::new();
         for table in 0..tables {
             for kind in Kind::ALL {

@@ -21,8 +21,8 @@ pub(super) mod trouble;
 pub(super) mod trust;
 
 pub(super) use driver::{Driver, Word};
-pub(super) use left::{clean, left_there};
 pub use left::{Cleaned, Way};
+pub(super) use left::{clean, left_there};
 pub(super) use lock::{Holder, Lock, Locked, lock, locked, taken};
 pub(super) use tables::{RENEWED_MAX, Stood, errand, stand_on};
 
