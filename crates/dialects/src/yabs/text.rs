@@ -60,7 +60,7 @@ const COMPARED: usize = 1000;
 fn keep(mut output: Output, of_json: &[Figures], found: &mut Found) {
     let is_there = |figures: &Figures| {
         let mut same = of_json.iter();
-        same.any(|other| other.test == figures.test && agree(figures, other))
+        same.any(|other| other.test == figures.test && agree(figures, other, &output.cut))
     };
     let count = output.figures.len();
     output.figures.retain(|figures| !is_there(figures));
@@ -76,12 +76,18 @@ fn keep(mut output: Output, of_json: &[Figures], found: &mut Found) {
     found.left_out.append(&mut output.left_out);
 }
 
-/// Whether a printed figure is one of a JSON but for rounding.
-fn agree(printed: &Figures, exact: &Figures) -> bool {
+/// Whether printed figures are those of a JSON but for rounding, and for the digits that were cut off.
+fn agree(printed: &Figures, exact: &Figures, cut: &BTreeMap<(String, String), f64>) -> bool {
+    const ROUNDING: f64 = 0.03;
     printed.values.iter().all(|figure| {
         let mut values = exact.values.iter();
         let other = values.find(|other| other.quantity == figure.quantity);
-        other.is_some_and(|other| (figure.value - other.value).abs() <= 0.03 * other.value)
+        let key = (printed.test.clone(), figure.quantity.clone());
+        let more = cut.get(&key).copied().unwrap_or_default().max(ROUNDING);
+        other.is_some_and(|other| {
+            let ratio = other.value / figure.value;
+            (1.0 - ROUNDING..=1.0 + more).contains(&ratio)
+        })
     })
 }
 
@@ -98,6 +104,8 @@ struct Output {
     figures: Vec<Figures>,
     left_out: Vec<LeftOut>,
     disks: Vec<Disk>,
+    /// By how much of itself a quantity of a test may be more, for the digits that were cut off.
+    cut: BTreeMap<(String, String), f64>,
     scores: Vec<(usize, String, &'static str, f64)>,
 }
 
@@ -115,9 +123,10 @@ struct Cell {
     speed: f64,
     /// Thousands by which the speed is to be multiplied: 1 for `KB/s`.
     power: i32,
+    /// Digits behind these were cut off and not rounded: `1.3k` is 1300 to 1399.
     iops: f64,
-    /// By how much of itself the speed may differ from the operations, for their digits.
-    slack: f64,
+    /// By how much of itself there may be more operations, for that.
+    cut: f64,
 }
 
 /// Which table a line belongs to.
@@ -152,6 +161,7 @@ impl Output {
             figures: Vec::new(),
             left_out: Vec::new(),
             disks: Vec::new(),
+            cut: BTreeMap::new(),
             scores: Vec::new(),
         }
     }
@@ -186,39 +196,7 @@ impl Output {
     /// Makes figures of what needed the whole output to be understood.
     fn finish(&mut self) {
         let blank = self.blank();
-        let disks = std::mem::take(&mut self.disks);
-        let cells: Vec<(f64, Cell)> = disks
-            .iter()
-            .flat_map(|disk| {
-                disk.cells
-                    .iter()
-                    .flatten()
-                    .map(|cell| (bytes_of(disk.bs), *cell))
-            })
-            .collect();
-        let thousand = match &self.version {
-            Some(version) if version.as_str() >= DECIMAL_SINCE => Some(1000.0),
-            Some(_) => Some(1024.0),
-            None => thousand(&cells),
-        };
-        let mut all = Vec::new();
-        for disk_of in &disks {
-            let iops = disk_of.cells.map(|cell| cell.map(|cell| cell.iops));
-            let speeds = disk_of.cells.map(|cell| Some(cell?.bytes_per_s(thousand?)));
-            all.push(disk(
-                &blank,
-                disk_of.bs,
-                &iops,
-                &speeds,
-                self.size,
-                YABS_TIME.as_secs_f64(),
-            ));
-        }
-        all.retain(|figures| !figures.values.is_empty());
-        if let (None, Some(first)) = (thousand, disks.iter().find(|_| !all.is_empty())) {
-            let what = "speeds of fio: `MB/s` are other units since v2026-07-03, and the text has no version";
-            self.leave(first.line, what.to_owned());
-        }
+        let mut all = self.of_disks(&blank);
         all.append(&mut self.figures);
         for (line, version, key, value) in std::mem::take(&mut self.scores) {
             let copies = if key == "single" { Some(1) } else { self.cores };
@@ -237,6 +215,43 @@ impl Output {
             figures.when = self.when;
         }
         self.figures = all;
+    }
+
+    fn of_disks(&mut self, blank: &Figures) -> Vec<Figures> {
+        let disks = std::mem::take(&mut self.disks);
+        let cells: Vec<(f64, Cell)> = disks
+            .iter()
+            .flat_map(|disk| {
+                disk.cells
+                    .iter()
+                    .flatten()
+                    .map(|cell| (bytes_of(disk.bs), *cell))
+            })
+            .collect();
+        let thousand = match &self.version {
+            Some(version) if version.as_str() >= DECIMAL_SINCE => Some(1000.0),
+            Some(_) => Some(1024.0),
+            None => thousand(&cells),
+        };
+        let mut all = Vec::new();
+        for disk_of in &disks {
+            let block = bytes_of(disk_of.bs);
+            let iops = disk_of.cells.map(|cell| Some(cell?.iops(block, thousand)));
+            let speeds = disk_of.cells.map(|cell| Some(cell?.bytes_per_s(thousand?)));
+            let runtime = YABS_TIME.as_secs_f64();
+            let figures = disk(blank, disk_of.bs, &iops, &speeds, self.size, runtime);
+            for (way, cell) in ["", "read_", "write_"].into_iter().zip(disk_of.cells) {
+                let key = (figures.test.clone(), format!("{way}iops"));
+                self.cut.extend(cell.map(|cell| (key, cell.cut)));
+            }
+            all.push(figures);
+        }
+        all.retain(|figures| !figures.values.is_empty());
+        if let (None, Some(first)) = (thousand, disks.iter().find(|_| !all.is_empty())) {
+            let what = "speeds of fio: `MB/s` are other units since v2026-07-03, and the text has no version";
+            self.leave(first.line, what.to_owned());
+        }
+        all
     }
 }
 
@@ -506,9 +521,9 @@ impl Cell {
         };
         let (count, suffix) = amount(iops.strip_suffix(')')?)?;
         let (factor, step) = match suffix.trim() {
-            "" => (1.0, 1.0),
-            "k" => (1e3, 50.0),
-            "m" => (1e6, 5e4),
+            "" => (1.0, 0.0),
+            "k" => (1e3, 100.0),
+            "m" => (1e6, 1e5),
             _ => return None,
         };
         let iops = count * factor;
@@ -517,7 +532,21 @@ impl Cell {
             speed,
             power,
             iops,
-            slack: step / iops + 0.005 / speed,
+            cut: step / iops,
+        })
+    }
+
+    /// By how much of itself the speed may be another, for its digits.
+    fn rounding(self) -> f64 {
+        0.01 / self.speed
+    }
+
+    /// The operations: of the speed, where that has more digits and its unit is known.
+    fn iops(self, block: f64, thousand: Option<f64>) -> f64 {
+        let of_speed = thousand.map(|thousand| self.bytes_per_s(thousand) / block);
+        let known = of_speed.filter(|_| self.rounding() < self.cut);
+        known.map_or(self.iops, |iops| {
+            iops.clamp(self.iops, self.iops * (1.0 + self.cut))
         })
     }
 
@@ -534,9 +563,11 @@ fn thousand(cells: &[(f64, Cell)]) -> Option<f64> {
     let fits = |kilobyte: f64| {
         let near = |(block, cell): &&(f64, Cell)| {
             let ratio = cell.bytes_per_s(kilobyte) / (cell.iops * block);
-            (ratio - 1.0).abs() <= cell.slack + DIGITS
+            let rounding = cell.rounding() + DIGITS;
+            (1.0 - rounding..=1.0 + cell.cut + rounding).contains(&ratio)
         };
-        let telling = cells.iter().filter(|(_, cell)| cell.slack < 4.0 * DIGITS);
+        let digits = |cell: &Cell| cell.cut + 2.0 * cell.rounding();
+        let telling = cells.iter().filter(|(_, cell)| digits(cell) < 6.0 * DIGITS);
         let (all, fit) = (telling.clone().count(), telling.filter(near).count());
         all > 0 && fit == all
     };
@@ -547,13 +578,12 @@ fn thousand(cells: &[(f64, Cell)]) -> Option<f64> {
     }
 }
 
-/// The bytes of a block of that name.
+/// The bytes of a block of that name: `4k`, `1m`.
 fn bytes_of(bs: &str) -> f64 {
-    match bs {
-        "4k" => 4096.0,
-        "64k" => 65_536.0,
-        "512k" => 524_288.0,
-        "1m" => 1_048_576.0,
+    let (count, unit) = amount(bs).unwrap_or((0.0, ""));
+    match unit {
+        "k" => count * 1024.0,
+        "m" => count * 1_048_576.0,
         _ => 0.0,
     }
 }

@@ -102,9 +102,10 @@ fn each_table_has_the_figures_that_the_json_has() {
     assert_eq!(
         values,
         [
-            ("iops", 24_600.0),
+            // Of the speeds, which have more digits.
+            ("iops", 24_602.0),
             ("read_iops", 12_300.0),
-            ("write_iops", 12_300.0),
+            ("write_iops", 12_302.0),
             ("bw_bytes_per_s", 100_770_000.0),
             ("read_bw_bytes_per_s", 50_380_000.0),
             ("write_bw_bytes_per_s", 50_390_000.0),
@@ -258,6 +259,62 @@ fn several_outputs_are_told_apart_and_one_with_its_json_is_read_once() {
             .iter()
             .any(|what| what.contains("stand in the JSON"))
     );
+}
+
+/// One column of so many operations a second in both directions, as YABS prints it: thousands with one digit behind the
+/// point, and no more.
+fn cut(iops: u32, kilobyte: f64) -> String {
+    let cell = |iops: u32| {
+        let speed = f64::from(iops) * 4096.0 / kilobyte;
+        let speed = if speed < 1000.0 {
+            format!("{speed:.2} KB/s")
+        } else {
+            format!("{:.2} MB/s", speed / 1000.0)
+        };
+        let iops = if iops < 1000 {
+            iops.to_string()
+        } else {
+            format!("{}.{}k", iops / 1000, iops / 100 % 10)
+        };
+        format!("{speed} ({iops})")
+    };
+    let (one, both) = (cell(iops), cell(2 * iops));
+    format!("Block Size | 4k (IOPS)\nRead | {one}\nWrite | {one}\nTotal | {both}\n")
+}
+
+#[test]
+fn operations_are_cut_and_not_rounded_and_a_table_beside_its_json_is_no_second_run() {
+    for iops in [
+        7, 499, 999, 1000, 1099, 1350, 1399, 1999, 2555, 2999, 12_399,
+    ] {
+        let (kib, both) = (iops * 4, iops * 2);
+        let json = format!(
+            r#"{{"version":"VERSION","os":{{"arch":"x64"}},"fio":[{{"bs":"4k","speed_r":{kib},"iops_r":{iops},
+"speed_w":{kib},"iops_w":{iops},"speed_rw":{},"iops_rw":{both}}}]}}"#,
+            kib * 2
+        );
+        for (version, kilobyte) in [("v2026-09-01", 1000.0), ("v2025-01-01", 1024.0)] {
+            let json = json.replace("VERSION", version) + "\n";
+            let table = cut(iops, kilobyte);
+            for head in [head(version), String::new()] {
+                let found = (READER.read)(&(head + &table + &json));
+                assert_eq!(found.figures.len(), 1, "{iops} {version}: {found:?}");
+            }
+            // By itself the table says nearly as much, from its speeds.
+            let found = (READER.read)(&(head(version) + &table));
+            let disk = one(&found, 0, "yabs.fio-4k").unwrap();
+            let ratio = value(disk, "read_iops").unwrap() / f64::from(iops);
+            assert!((ratio - 1.0).abs() < 0.003, "{iops} {version}: {ratio}");
+            // And another run is another one.
+            let found = (READER.read)(&(cut(iops * 6 / 5 + 2, kilobyte) + &json));
+            assert_eq!(found.figures.len(), 2, "{iops} {version}");
+        }
+    }
+    for (iops, kilobyte) in [(12_399, 1000.0), (7_000, 1024.0), (98_765, 1024.0)] {
+        let expected = f64::from(iops) * 4096.0;
+        let found = speed(&cut(iops, kilobyte)).unwrap();
+        assert!((found / expected - 1.0).abs() < 0.001, "{iops} {found}");
+    }
 }
 
 #[test]
