@@ -1,7 +1,6 @@
 //! Where the writes of a job lie: what a later check can know of them without having seen them.
 
-use super::{Blocks, FileOrder, Job, Mix};
-use crate::pattern::Distribution;
+use super::{Job, Mix};
 
 impl Job {
     /// Whether it writes nothing and looks for what an earlier job of the same description wrote.
@@ -25,50 +24,6 @@ impl Job {
             && aligns.copied().all(fits)
     }
 
-    /// Whether its writes come in an order that nothing drawn has a part in.
-    pub fn writes_in_sequence(&self) -> bool {
-        let is_one = |blocks: &Blocks| blocks.min_bytes() == blocks.max_bytes();
-        self.pattern.mix == Mix::Write
-            && !self.pattern.random
-            && self.files.count <= 1
-            && self.blocks.write.as_ref().is_none_or(is_one)
-    }
-
-    /// Whether every block of a region of so many bytes is written, whatever is drawn, and as what block.
-    pub fn writes_everything(&self, region: u64) -> bool {
-        self.writes_coincide() && self.covers(region)
-    }
-
-    /// Whether every byte of such a region is written, in blocks of whatever length.
-    pub fn covers(&self, region: u64) -> bool {
-        let (bytes, ops) = self.end.whole(region);
-        let length = self.size_range().0.max(1);
-        let in_turn = matches!(
-            self.files.order,
-            FileOrder::RoundRobin | FileOrder::Sequential
-        );
-        let jumps = self.steps.random_percent.iter().all(|share| *share >= 100)
-            && self.steps.ops_per_offset <= 1;
-        self.pattern.mix == Mix::Write
-            && self.comes_round()
-            && self.distribution == Distribution::Uniform
-            && self.zones.is_none()
-            && self.steps.skip_bytes == 0
-            && (jumps || !self.pattern.random)
-            && (self.files.count <= 1 || in_turn)
-            && bytes >= region
-            && ops >= region / length
-    }
-
-    /// Whether something else than the count of its work may end it.
-    pub fn may_end_early(&self) -> bool {
-        let passes = self.continue_on.write || !self.continue_on.only.write.is_empty();
-        self.end.time.is_some()
-            || self.latency_target.is_some()
-            || self.steady_state.is_some()
-            || passes
-    }
-
     /// Whether the same description makes the same writes once more, at least those before an early end.
     pub fn is_replayable(&self) -> bool {
         let is_mixed = self.pattern.mix == Mix::ReadWrite;
@@ -81,7 +36,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{End, Pattern, Rate, Verify, VerifyMethod};
+    use crate::job::{Blocks, End, Pattern, Rate, Verify, VerifyMethod};
 
     fn job(rw: &str) -> Job {
         Job {
@@ -117,16 +72,10 @@ mod tests {
 
     #[test]
     fn what_is_known_of_writes_follows_from_the_description() {
-        const REGION: u64 = 1 << 20;
-        let check = |rw: &str, change: fn(&mut Job), expected: [bool; 4]| {
+        let check = |rw: &str, change: fn(&mut Job), expected: [bool; 2]| {
             let mut job = job(rw);
             change(&mut job);
-            let found = [
-                job.writes_coincide(),
-                job.writes_in_sequence(),
-                job.writes_everything(REGION),
-                job.is_replayable(),
-            ];
+            let found = [job.writes_coincide(), job.is_replayable()];
             assert_eq!(found, expected, "{rw} {job:?}");
         };
         let sizes = |job: &mut Job| {
@@ -135,31 +84,31 @@ mod tests {
                 max_bytes: 16_384,
             });
         };
-        check("write", |_| (), [true, true, true, true]);
-        check("randwrite", |_| (), [true, false, true, true]);
-        check("randrw", |_| (), [true, false, false, true]);
-        check("write", sizes, [false, false, false, true]);
+        check("write", |_| (), [true, true]);
+        check("randwrite", |_| (), [true, true]);
+        check("randrw", |_| (), [true, true]);
+        check("write", sizes, [false, true]);
         let partly = |job: &mut Job| job.end.ops = Some(7);
-        check("randwrite", partly, [true, false, false, true]);
-        check("write", partly, [true, true, false, true]);
+        check("randwrite", partly, [true, true]);
+        check("write", partly, [true, true]);
         let any = |job: &mut Job| job.repeat_blocks = true;
-        check("randwrite", any, [true, false, false, true]);
+        check("randwrite", any, [true, true]);
         let gaps = |job: &mut Job| job.steps.skip_bytes = 2048;
-        check("write", gaps, [false, true, false, true]);
+        check("write", gaps, [false, true]);
         let fresh = |job: &mut Job| job.seed = None;
-        check("randwrite", fresh, [true, false, true, false]);
+        check("randwrite", fresh, [true, false]);
         let rated = |job: &mut Job| {
             job.pacing.rates.write = Rate {
                 iops: Some(9),
                 ..Rate::default()
             };
         };
-        check("randrw", rated, [true, false, false, false]);
-        check("write", rated, [true, true, true, true]);
+        check("randrw", rated, [true, false]);
+        check("write", rated, [true, true]);
         let again = |job: &mut Job| {
             job.end.time_based = true;
             job.blocks.write = Some(Blocks::Split(vec![(4096, 50.0), (8192, 50.0)]));
         };
-        check("randwrite", again, [false, false, false, false]);
+        check("randwrite", again, [false, false]);
     }
 }

@@ -90,8 +90,11 @@ pub(super) trait Checked {
     /// How long the block is that begins with this intact header, made for this offset; `None` where there is none.
     fn length(&self, block: &[u8], offset: u64) -> Option<usize>;
 
-    /// The upper half of the number of the writing.
-    fn word(&self, block: &[u8]) -> Option<u32>;
+    /// The number of the writing that a header tells; `None` where there is no header.
+    fn writing(&self, block: &[u8]) -> Option<u64>;
+
+    /// Whether bytes that do not pass were a header for this offset, or a piece of the pattern: most of it is there.
+    fn resembles(&self, block: &[u8], offset: u64) -> bool;
 
     /// Whether these are bytes of a pattern, from any place of it on.
     fn continues(&self, block: &[u8]) -> bool;
@@ -191,18 +194,36 @@ impl Checked for VerifyMethod {
 
     fn length(&self, block: &[u8], offset: u64) -> Option<usize> {
         let header = block.get(..HEADER).filter(|_| self.header() > 0)?;
-        let own = sums::crc32c(&header[..OWN_SUM.start]).to_le_bytes();
-        let is_intact = part(header, &(0..METHOD.start))? == u64::from(MAGIC)
-            && own == header[OWN_SUM]
+        let begins = part(header, &(0..METHOD.start))? == u64::from(MAGIC);
+        let is_intact = begins
+            && has_own_sum(header)
             && part(header, &METHOD)? == u64::from(number(self))
             && part(header, &OFFSET)? == offset;
         let length = usize::try_from(part(header, &LENGTH)?).ok()?;
         (is_intact && length >= self.header()).then_some(length)
     }
 
-    fn word(&self, block: &[u8]) -> Option<u32> {
+    fn writing(&self, block: &[u8]) -> Option<u64> {
         let header = block.get(..HEADER).filter(|_| self.header() > 0)?;
-        u32::try_from(part(header, &WRITING[0])?).ok()
+        Some((part(header, &WRITING[0])? << 32) | part(header, &WRITING[1])?)
+    }
+
+    fn resembles(&self, block: &[u8], offset: u64) -> bool {
+        if let Self::Pattern(pattern) = self {
+            return is_piece(pattern, block);
+        }
+        let Some(header) = block.get(..HEADER).filter(|_| self.header() > 0) else {
+            return false;
+        };
+        let read = |place: &Range<usize>| part(header, place).unwrap_or(0);
+        let length = read(&LENGTH);
+        let signs = [
+            read(&(0..METHOD.start)) == u64::from(MAGIC),
+            read(&METHOD) == u64::from(number(self)),
+            read(&OFFSET) == offset,
+            length >= self.header() as u64 && length.is_multiple_of(512),
+        ];
+        signs.iter().filter(|sign| **sign).count() >= 3 && !has_own_sum(header)
     }
 
     fn continues(&self, block: &[u8]) -> bool {
@@ -214,6 +235,32 @@ impl Checked for VerifyMethod {
             block.iter().eq(bytes.take(block.len()))
         })
     }
+}
+
+/// Whether a header has the checksum that it says it has.
+fn has_own_sum(header: &[u8]) -> bool {
+    sums::crc32c(&header[..OWN_SUM.start]).to_le_bytes() == header[OWN_SUM]
+}
+
+/// Whether most of these bytes are the pattern from some place of it on, and some are not.
+fn is_piece(pattern: &[u8], block: &[u8]) -> bool {
+    /// So many are compared at a time: one byte alone is often the same.
+    const WINDOW: usize = 16;
+    let is_of_one = block.iter().all(|byte| Some(byte) == block.first());
+    let matches = |from: usize| {
+        let windows = block.chunks(WINDOW).zip((from..).step_by(WINDOW));
+        let is_same = |(window, at): &(&[u8], usize)| {
+            let bytes = pattern.iter().cycle().skip(at % pattern.len());
+            window.iter().eq(bytes.take(window.len()))
+        };
+        windows.filter(is_same).count()
+    };
+    let all = block.len().div_ceil(WINDOW);
+    !is_of_one
+        && (0..pattern.len())
+            .map(matches)
+            .any(|count| (all / 2 + 1..all).contains(&count))
+        && !VerifyMethod::Pattern(pattern.to_vec()).continues(block)
 }
 
 fn check_pattern(pattern: &[u8], block: &[u8]) -> Result<(), Damage> {
@@ -306,6 +353,45 @@ mod tests {
             assert_eq!(method.check(&block, 8192, None), Ok(()));
             assert_eq!(method.check(&[0; 4096], 0, None), Err(Damage::NoHeader));
         }
+    }
+
+    #[test]
+    fn most_of_a_header_or_of_a_pattern_is_known_as_such() {
+        let method = VerifyMethod::Crc32c;
+        let block = stamped(&method, 4096, 8192, 3);
+        assert!(!method.resembles(&block, 8192), "intact");
+        assert!(!method.resembles(&block, 4096), "intact, of another place");
+        for bit in 0..8 * HEADER {
+            // Where fio keeps other things, and in the length, a bit is as good as another.
+            let mut block = block.clone();
+            block[bit / 8] ^= 1 << (bit % 8);
+            let found = method.resembles(&block, 8192);
+            assert!(found, "bit {bit}");
+        }
+        let random: Vec<u8> = stamped(&VerifyMethod::Nothing, 4096, 0, 1);
+        for other in [vec![0; 4096], vec![0xff; 4096], random] {
+            assert!(!method.resembles(&other, 0));
+        }
+        let check = |pattern: &[u8], change: fn(&mut [u8]), expected: bool| {
+            let method = VerifyMethod::Pattern(pattern.to_vec());
+            let mut block = vec![0; 1024];
+            method.stamp(&mut block, 0, 1);
+            let part = &mut block[512..];
+            change(part);
+            assert_eq!(method.resembles(part, 0), expected, "{pattern:?}");
+        };
+        for pattern in [&[1, 2, 3, 4, 5, 6, 7][..], &[0, 0, 0, 1], &[0x5a]] {
+            check(pattern, |_| (), false);
+            check(pattern, |part| part[0] ^= 4, true);
+            check(pattern, |part| part[511] ^= 4, true);
+            check(pattern, |part| part[200..260].fill(9), true);
+            check(pattern, |part| part.fill(0), false);
+        }
+        let mostly_zero = |part: &mut [u8]| {
+            part.fill(0);
+            part[9] = 7;
+        };
+        check(&[0, 0, 0, 1], mostly_zero, false);
     }
 
     #[test]

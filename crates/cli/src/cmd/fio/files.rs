@@ -9,7 +9,7 @@ use dialects::fio::Job;
 use dialects::fio::{Found, Plan, names_device};
 use report::number::counted;
 use std::collections::BTreeSet;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The first and the last MiB of a device are never used: what says whose it is lies there.
@@ -42,6 +42,31 @@ pub(super) fn find(path: &str) -> Result<Found, String> {
         length_bytes,
         room_bytes: space.filter(|_| !is_device).map(|space| room(space.room.0)),
     })
+}
+
+/// Whether both paths lead to one file or device, by whatever links. Of what is not there yet its directory decides.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| {
+        let there = std::fs::metadata(path).ok()?;
+        let is_device = there.file_type().is_block_device();
+        Some(if is_device {
+            (true, there.rdev(), 0)
+        } else {
+            (false, there.dev(), there.ino())
+        })
+    };
+    let to_come = |path: &Path| {
+        let dir = parent(path)?.canonicalize().ok()?;
+        Some(dir.join(path.file_name()?))
+    };
+    if one == other {
+        return true;
+    }
+    match (identity(one), identity(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => to_come(one).is_some_and(|path| to_come(other) == Some(path)),
+        _ => false,
+    }
 }
 
 /// The jobs that use files, with each of their files.

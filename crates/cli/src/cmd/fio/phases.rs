@@ -118,7 +118,7 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
             let so_far = longest.entry(path.to_owned()).or_default();
             *so_far = end.max(*so_far);
         }
-        Task::share_places(&mut tasks)
+        Task::share_places(&mut tasks, files::is_same)
             .map_err(|why| failure(Exit::Usage, why, Some(OWN_PLACES)))?;
         phase.tasks = tasks;
     }

@@ -111,9 +111,6 @@ impl Checks {
         let most = self.how.backlog_batch.filter(|_| is_part);
         let most = most.and_then(|most| usize::try_from(most).ok());
         self.ledger.begin(most.unwrap_or(usize::MAX));
-        if self.is_sure() {
-            self.settle();
-        }
     }
 
     /// Judges what was read from `offset` of a file, and says how much of it was dealt with: the rest belongs to a
@@ -133,17 +130,20 @@ impl Checks {
                 Expected::Writing(_) | Expected::Written => self.interval().min(rest.len()),
                 _ => match self.length_of(rest, place) {
                     Some(len) if len > rest.len() => {
-                        self.missing.larger = self.missing.larger.max(len as u64);
+                        // A search reads it once more, from its beginning.
+                        if at == 0 || !self.is_search {
+                            self.missing.larger = self.missing.larger.max(len as u64);
+                        }
                         break;
                     }
                     Some(len) => match self.overlaid(&rest[..len], place) {
-                        Some(until) if !self.is_retraced(expected) => {
+                        Some(until) if !self.is_last(expected, rest) => {
                             at += until;
                             continue;
                         }
                         _ => len,
                     },
-                    None => self.step(rest.len()),
+                    None => self.step(rest, place),
                 },
             };
             self.judge_block(at, len, data, path, place, expected)?;
@@ -170,24 +170,23 @@ impl Checks {
             Expected::Any => (None, Some(0)),
         };
         let method = &self.how.method;
-        if retraced.is_some() && !self.is_sure() && method.continues(block) {
+        if retraced.is_some() && method.continues(block) {
             self.right += 1;
             return Ok(());
         }
         match (method.check(block, place, writing), retraced) {
             (Ok(()), None) => self.right += 1,
-            (Ok(()), Some(number)) => {
+            (Ok(()), Some(_)) => {
                 self.right += 1;
-                let is_ours = method
-                    .word(block)
-                    .is_some_and(|word| word == self.known.word);
-                self.missing.is_ours |= is_ours && self.known.word > 0;
-                self.missing.last_found = self.missing.last_found.max(number);
+                if let Some(found) = method.writing(block) {
+                    if self.known.word > 0 && found >> 32 == u64::from(self.known.word) {
+                        self.missing.last_found = self.missing.last_found.max(found);
+                    } else {
+                        self.missing.has_others = true;
+                    }
+                }
             }
             (Err(damage), Some(number)) if !self.known.is_certain(method, block, place) => {
-                if self.is_sure() && !self.known.ends_early && self.how.is_fatal {
-                    return self.mismatch(path, place, &damage);
-                }
                 let words = || Self::words(path, place, &damage);
                 self.missing.add(number, words);
             }
@@ -201,30 +200,56 @@ impl Checks {
         if self.how.interval_bytes.is_some() {
             return Some(self.interval().min(data.len()));
         }
+        self.header(data, place)
+    }
+
+    /// The length in an intact header.
+    fn header(&self, data: &[u8], place: u64) -> Option<usize> {
         let to = usize::try_from(self.how.offset_bytes).ok()?;
         self.how.method.length(data.get(to..)?, place)
     }
 
     /// Where in a block another one begins: it was written over in part, and the rest of it says nothing.
     fn overlaid(&self, block: &[u8], place: u64) -> Option<usize> {
-        if self.how.interval_bytes.is_some() {
-            return None;
-        }
-        let mut inside = (0..block.len()).step_by(self.known.grain.max(1)).skip(1);
-        inside.find(|at| self.length_of(&block[*at..], place + *at as u64).is_some())
+        let mut inside = (0..block.len()).step_by(self.stride()).skip(1);
+        inside.find(|at| self.header(&block[*at..], place + *at as u64).is_some())
     }
 
-    /// Whether it is sure that this very block was the last one to be written there.
-    const fn is_retraced(&self, expected: Expected) -> bool {
-        matches!(expected, Expected::Retraced(_)) && self.is_sure()
+    /// Places of blocks are looked for at multiples of this.
+    pub(super) fn stride(&self) -> usize {
+        self.known.stride.max(1)
+    }
+
+    /// Whether it is sure that this very block was the last one to be written there: it says that it is the writing
+    /// that is looked for.
+    fn is_last(&self, expected: Expected, data: &[u8]) -> bool {
+        let to = usize::try_from(self.how.offset_bytes).unwrap_or(usize::MAX);
+        let found = data
+            .get(to..)
+            .and_then(|data| self.how.method.writing(data));
+        matches!((expected, found), (Expected::Retraced(number), Some(found)) if number == found)
+            && self.known.word > 0
     }
 
     /// How far it is to the next place where a block may begin, where none begins here.
-    fn step(&self, rest: usize) -> usize {
-        if self.is_sure() || self.known.all {
-            return rest;
+    fn step(&self, rest: &[u8], place: u64) -> usize {
+        if self.is_sure() {
+            return rest.len();
         }
-        self.known.grain.min(rest)
+        let len = self.known.grain.min(rest.len());
+        let mut inside = (0..len).step_by(self.stride()).skip(1);
+        let begins = inside.find(|at| self.begins(&rest[*at..len], place + *at as u64));
+        begins.unwrap_or(len)
+    }
+
+    /// Whether a header is here, or most of one.
+    fn begins(&self, data: &[u8], place: u64) -> bool {
+        let to = usize::try_from(self.how.offset_bytes).unwrap_or(usize::MAX);
+        let method = &self.how.method;
+        method.header() > 0
+            && data.get(to..).is_some_and(|data| {
+                method.length(data, place).is_some() || method.resembles(data, place)
+            })
     }
 
     #[cold]
@@ -242,12 +267,11 @@ impl Checks {
         format!("verify `{}` at offset {at}: {damage}", path.display())
     }
 
-    /// Whether the places that are looked at are those of the job that wrote.
+    /// Whether the places that are looked at are those of the job that wrote: its word was found, and no other.
     const fn is_sure(&self) -> bool {
-        let known = &self.known;
         let missing = &self.missing;
-        (known.all && !known.ends_early && missing.larger == 0)
-            || (!self.is_search && (known.order || missing.is_ours))
+        let is_ours = missing.last_found > 0 && !missing.has_others && missing.larger == 0;
+        is_ours && !self.is_search
     }
 
     /// Whether places have to be searched for; told once.
@@ -287,15 +311,12 @@ impl Checks {
 
     /// Places without a block are damage where the last block of the job that wrote lies behind them.
     fn settle(&mut self) {
-        let until = if self.known.ends_early {
-            self.missing.last_found
-        } else {
-            u64::MAX
-        };
-        let (count, first) = self.missing.take(until);
+        let (count, first) = self.missing.take(self.missing.last_found);
         self.wrong += count;
-        if let Some(first) = first {
-            self.first.get_or_insert(first);
+        if count > 0 {
+            let words = || format!("verify: {count} places hold no block, and later ones do");
+            self.first
+                .get_or_insert_with(|| first.unwrap_or_else(words));
         }
     }
 

@@ -1,31 +1,25 @@
 //! What a job that judges the writes of an earlier one knows of them beforehand: which places they are in, in which
 //! order they came, and how to tell that it was this very description of a job that made them.
 //!
-//! A block without a header is damage only where it is sure that there was one. Where sizes or places are drawn, that
-//! is so of a file which this program wrote from the same description, and no other: its headers carry a word that is
-//! made from the description ([`word`]). Another program draws other places.
+//! A block without a header is damage only where it is sure that there was one. What the check itself is told says
+//! nothing of the job that wrote: that one may have had other options, or have been ended before. So it is sure only of
+//! a file which this program wrote from the same description: its headers carry a word that is made from the
+//! description ([`word`]). And only up to the last of its writes that is found.
 
 use crate::storage::verify::Checked;
 use model::digest::Digest;
 use model::job::{Job, Mix, VerifyMethod};
 
+/// What writes are multiples of, but for rare ones.
+const SECTOR: usize = 512;
+
 /// What is known.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is known, or not, without the others"
-)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
-    /// The order of the writes, whichever program made them.
-    pub(super) order: bool,
-    /// Every place that is looked at holds a block, whichever program wrote it.
-    pub(super) all: bool,
-    /// Every byte was written, in blocks of whatever length.
-    pub(super) covered: bool,
-    /// The one that wrote may have ended before it had done everything.
-    pub(super) ends_early: bool,
     /// The length that places are multiples of.
     pub(super) grain: usize,
+    /// Blocks of other jobs begin at multiples of this.
+    pub(super) stride: usize,
     /// The word of the description in headers; 0 for none.
     pub(super) word: u32,
     /// How many writes are looked for at a time, where not all of them have to be known first.
@@ -36,42 +30,42 @@ impl Known {
     /// For a job on regions of so many bytes, whose order is drawn from `seed`.
     pub(super) fn of(job: &Job, first: u64, regions: &[u64], seed: u64) -> Self {
         let reads = job.pattern.mix == Mix::Read;
-        let (smallest, largest) = job.size_range();
         let is_shared = job.verify.as_ref().is_some_and(|how| how.is_shared);
-        let apart = !reads && !is_shared;
+        let grain = usize::try_from(job.size_range().0)
+            .unwrap_or(usize::MAX)
+            .max(1);
         Self {
-            order: apart && job.writes_in_sequence(),
-            all: if reads {
-                smallest == largest
-            } else {
-                job.writes_everything(regions.iter().sum())
-            },
-            covered: !reads && !job.may_end_early() && job.covers(regions.iter().sum()),
-            ends_early: !reads && job.may_end_early(),
-            grain: usize::try_from(smallest).unwrap_or(usize::MAX).max(1),
-            word: if apart {
-                word(job, first, regions, seed)
-            } else {
+            grain,
+            stride: SECTOR.min(1 << grain.trailing_zeros()),
+            word: if reads || is_shared {
                 0
+            } else {
+                word(job, first, regions, seed)
             },
             at_once: job.checked_at_once(),
         }
     }
 
-    /// Whether a block that does not pass is here for sure: it has an intact header of its own, or must be part of a
-    /// pattern because every byte is.
+    /// Whether a block that does not pass is here for sure: it has an intact header of its own, or most of one, or most
+    /// of a pattern.
     pub(super) fn is_certain(&self, method: &VerifyMethod, block: &[u8], offset: u64) -> bool {
         match method {
-            VerifyMethod::Pattern(_) => self.covered,
-            method => method.length(block, offset) == Some(block.len()),
+            VerifyMethod::Pattern(_) => {
+                let mut sectors = block.chunks(SECTOR);
+                self.stride == SECTOR && sectors.any(|part| method.resembles(part, offset))
+            }
+            method => {
+                method.length(block, offset) == Some(block.len()) || method.resembles(block, offset)
+            }
         }
     }
 }
 
 /// A word for everything that decides where the writes of a job go; 0 where a second job of the same description may
-/// write elsewhere.
+/// write elsewhere, or leave out some. When it ends is no part of it: that is seen by the last block that is found.
 fn word(job: &Job, first: u64, regions: &[u64], seed: u64) -> u32 {
-    if !job.is_replayable() {
+    let leaves_out = job.continue_on.write || !job.continue_on.only.write.is_empty();
+    if leaves_out || !job.is_replayable() {
         return 0;
     }
     let mut end = job.end;
@@ -140,6 +134,11 @@ mod tests {
         }
         assert_ne!(of(&base, 6), known, "another seed");
         assert_ne!(word(&base, 4096, &[1 << 20], 5), known, "another place");
+        let mut passing = base.clone();
+        passing.continue_on.verify = true;
+        assert_eq!(of(&passing, 5), known);
+        passing.continue_on.write = true;
+        assert_eq!(of(&passing, 5), 0, "writes may be missing");
         let drawn = Job { seed: None, ..base };
         assert_eq!(of(&drawn, 5), 0);
     }

@@ -1,28 +1,35 @@
 //! Places that were looked at and hold no block of the check: whether that is damage shows in the end.
 
+/// So many runs are kept apart; of more, neighbours become one.
+const RUNS_MAX: usize = 1 << 14;
+/// Of so many runs the words are kept.
+const WORDS_MAX: usize = 16;
+
 /// The places, by the number of the writing that each would be from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Missing {
     runs: Vec<Run>,
-    /// Headers were found that carry the word of this job's description.
-    pub(super) is_ours: bool,
-    /// The largest number of a writing whose block was found.
+    /// Of how many runs words were kept.
+    told: usize,
+    /// The last writing of this job's description that was found; 0 for none.
     pub(super) last_found: u64,
+    /// An intact block was found that carries another word.
+    pub(super) has_others: bool,
     /// The longest block that was found and ends behind what was read; 0 for none.
     pub(super) larger: u64,
 }
 
-/// Writings that follow one another.
+/// Writings near one another.
 #[derive(Clone, Debug)]
 struct Run {
     first: u64,
     last: u64,
     count: u64,
-    words: String,
+    words: Option<String>,
 }
 
 impl Missing {
-    /// A place of this writing; the words are asked for where it begins a new run.
+    /// A place of this writing; the words are asked for where it begins one of the first runs.
     #[cold]
     pub(super) fn add(&mut self, number: u64, words: impl FnOnce() -> String) {
         if let Some(run) = self.runs.last_mut()
@@ -32,12 +39,28 @@ impl Missing {
             run.count += 1;
             return;
         }
+        if self.runs.len() == RUNS_MAX {
+            self.join_neighbours();
+        }
+        let is_told = self.told < WORDS_MAX;
+        self.told += usize::from(is_told);
         self.runs.push(Run {
             first: number,
             last: number,
             count: 1,
-            words: words(),
+            words: is_told.then(words),
         });
+    }
+
+    fn join_neighbours(&mut self) {
+        self.runs.sort_unstable_by_key(|run| run.first);
+        let pair = |runs: &[Run]| Run {
+            first: runs[0].first,
+            last: runs.iter().map(|run| run.last).max().unwrap_or(0),
+            count: runs.iter().map(|run| run.count).sum(),
+            words: runs.iter().find_map(|run| run.words.clone()),
+        };
+        self.runs = self.runs.chunks(2).map(pair).collect();
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -48,17 +71,15 @@ impl Missing {
         self.runs.iter().map(|run| run.count).sum()
     }
 
-    /// Takes out what is from writings up to this one: how many places, and the words of the first.
+    /// Takes out what is for sure from writings up to this one: how many places, and the first words that were kept.
     pub(super) fn take(&mut self, until: u64) -> (u64, Option<String>) {
         let (mut count, mut first) = (0, None);
         self.runs.retain_mut(|run| {
-            if run.first > until {
+            if run.last > until {
                 return true;
             }
             count += run.count;
-            if first.is_none() {
-                first = Some(std::mem::take(&mut run.words));
-            }
+            first = first.take().or_else(|| run.words.take());
             false
         });
         (count, first)
@@ -81,5 +102,25 @@ mod tests {
         assert_eq!(missing.count(), 2);
         assert_eq!(missing.take(u64::MAX), (2, Some("at 9".to_owned())));
         assert!(missing.is_empty());
+    }
+
+    #[test]
+    fn any_number_of_places_takes_little_memory_and_none_is_lost() {
+        // Every third writing is missing, and they are looked at in another order than they came.
+        const ALL: u64 = 300_007;
+        let mut missing = Missing::default();
+        for step in 0..ALL {
+            let number = step * 7919 % ALL * 3;
+            missing.add(number, || format!("at {number}"));
+        }
+        assert!(missing.runs.len() <= RUNS_MAX);
+        let told = missing.runs.iter().filter(|run| run.words.is_some());
+        assert!(told.count() <= WORDS_MAX);
+        assert_eq!(missing.count(), ALL);
+        let (taken, _) = missing.take(ALL);
+        // Of what is on both sides none is taken.
+        assert!(taken <= ALL / 3 + 1 && taken > 0, "{taken}");
+        assert_eq!(taken + missing.count(), ALL);
+        assert_eq!(missing.take(u64::MAX).0 + taken, ALL);
     }
 }

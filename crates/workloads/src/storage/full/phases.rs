@@ -148,8 +148,12 @@ impl<E: Engine> Full<E> {
     #[inline]
     pub(super) fn searched(&mut self, slot: &Slot, dealt_with: usize) {
         if self.phase == Phase::Search {
-            let least = self.course.grain();
-            let step = (dealt_with as u64).div_ceil(least).max(1) * least;
+            let stride = self.checks.as_ref().map_or(1, Checks::stride) as u64;
+            // A block that is longer than what is read is gone past.
+            let step = match dealt_with as u64 {
+                0 => self.course.grain(),
+                step => step.next_multiple_of(stride),
+            };
             self.search_at.1 = slot.target.offset + step;
         }
     }

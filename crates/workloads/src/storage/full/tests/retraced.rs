@@ -198,6 +198,147 @@ fn a_job_that_ended_early_is_judged_as_far_as_it_came() {
 }
 
 #[test]
+fn an_end_that_the_writer_alone_had_blames_nothing() {
+    for (rw, change) in WAYS {
+        let (_root, place) = place();
+        let [mut writes, checks] = pair(rw, change, &VerifyMethod::Crc32c, (IoEngine::Psync, 1));
+        writes.end.time = Some(Nanos::from_secs(60));
+        let mut body = open(&writes, &place).unwrap();
+        body.batch(15, &mut Recorder::off()).unwrap();
+        body.finish().unwrap();
+        let (_, finish) = run(&checks, &place);
+        assert_eq!(told(&finish).verify_errors, 0, "{rw} {:?}", finish.notes);
+        assert!(told(&finish).verified > 0, "{rw}");
+        // A block that is gone was there where a later one is.
+        let mut data = std::fs::read(data_file(&place)).unwrap();
+        let how = checks.verify.as_ref().unwrap();
+        let number = |at: &usize| data[*at + 28..*at + 32].to_vec();
+        let all = headers(&data, how);
+        if rw == "write" && how.interval_bytes.is_none() && all.len() > 2 {
+            let first = all.iter().copied().min_by_key(number).unwrap();
+            data[first..first + 1024].fill(0);
+            std::fs::write(data_file(&place), &data).unwrap();
+            let found = outcome(&checks, &place);
+            assert!(matches!(found, Err(WorkError::Wrong(_))), "{rw}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_check_of_other_options_than_those_of_the_writer_blames_nothing() {
+    const HOLES: Change = |job| job.repeat_blocks = true;
+    const LARGE: Change = |job| job.block_bytes = 16_384;
+    let cases: [(&str, Change, &str, Change); 11] = [
+        ("randwrite", HOLES, "randwrite", |_| ()),
+        ("randwrite", HOLES, "write", |_| ()),
+        ("randwrite", HOLES, "read", |_| ()),
+        (
+            "randwrite",
+            |job| job.end.ops = Some(9),
+            "randwrite",
+            |_| (),
+        ),
+        (
+            "randwrite",
+            |job| job.end.bytes = Some(36 * K),
+            "write",
+            |_| (),
+        ),
+        ("write", |job| job.steps.skip_bytes = 8192, "read", |_| ()),
+        ("write", LARGE, "randread", |job| job.end.ops = Some(1)),
+        ("randwrite", LARGE, "write", |_| ()),
+        (
+            "randwrite",
+            |job| (job.blocks.write, job.repeat_blocks) = (RANGE, true),
+            "randwrite",
+            LARGE,
+        ),
+        (
+            "randwrite",
+            |job| (job.blocks.write, job.repeat_blocks) = (RANGE, true),
+            "read",
+            LARGE,
+        ),
+        (
+            "randwrite",
+            |job| job.continue_on.write = true,
+            "write",
+            |_| (),
+        ),
+    ];
+    for (number, (wrote, change, rw, other)) in cases.into_iter().enumerate() {
+        for is_fatal in [false, true] {
+            for seed in 11..15 {
+                let (_root, place) = place();
+                let engine = (IoEngine::Psync, 1);
+                let [writes, _] = pair(wrote, change, &VerifyMethod::Crc32c, engine);
+                let [_, mut checks] = pair(rw, other, &VerifyMethod::Crc32c, engine);
+                checks.seed = Some(seed);
+                checks.verify.as_mut().unwrap().is_fatal = is_fatal;
+                run(&writes, &place);
+                let case = format!("{number} {wrote} {rw} {is_fatal} {seed}");
+                match outcome(&checks, &place) {
+                    Ok((_, finish)) => assert_eq!(told(&finish).verify_errors, 0, "{case}"),
+                    Err(WorkError::Failed(why)) => {
+                        assert!(why.contains("not judged"), "{case}: {why}");
+                    }
+                    Err(other) => panic!("{case}: {other}"),
+                }
+                // Data of a block, and a bit of a header.
+                if rw.ends_with("write") && !(6..=7).contains(&number) {
+                    let sound = std::fs::read(data_file(&place)).unwrap();
+                    let all = headers(&sound, checks.verify.as_ref().unwrap());
+                    for at in [all[all.len() / 2] + 700, all[0] + 17] {
+                        let mut damaged = sound.clone();
+                        damaged[at] ^= 8;
+                        std::fs::write(data_file(&place), &damaged).unwrap();
+                        let found = outcome(&checks, &place);
+                        let is_found = matches!(found, Err(WorkError::Wrong(_)));
+                        assert!(is_found, "{case} at {at}: {found:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_block_is_found_by_the_words_of_the_others_and_not_where_another_job_wrote_too() {
+    let (_root, place) = place();
+    let engine = (IoEngine::Psync, 1);
+    let [writes, checks] = pair("randwrite", |_| (), &VerifyMethod::Crc32c, engine);
+    run(&writes, &place);
+    let sound = std::fs::read(data_file(&place)).unwrap();
+    let last = (0..sound.len())
+        .step_by(4096)
+        .max_by_key(|at| u32::from_le_bytes(sound[at + 28..at + 32].try_into().unwrap()));
+    let mut lost = sound.clone();
+    let at = if last == Some(8192) { 0 } else { 8192 };
+    lost[at..at + 4096].fill(0);
+    std::fs::write(data_file(&place), &lost).unwrap();
+    for is_fatal in [false, true] {
+        let mut checks = checks.clone();
+        checks.verify.as_mut().unwrap().is_fatal = is_fatal;
+        let found = outcome(&checks, &place);
+        let Err(WorkError::Wrong(words)) = found else {
+            panic!("{found:?}")
+        };
+        assert!(words.contains("no header"), "{words}");
+    }
+    // A larger block of another job over four of this one leaves no header in three places.
+    std::fs::write(data_file(&place), &sound).unwrap();
+    let [other, _] = pair(
+        "randwrite",
+        |job| (job.block_bytes, job.end.ops) = (16_384, Some(3)),
+        &VerifyMethod::Crc32c,
+        engine,
+    );
+    run(&other, &place);
+    let (_, finish) = run(&checks, &place);
+    assert_eq!(told(&finish).verify_errors, 0, "{:?}", finish.notes);
+}
+
+#[test]
 fn reads_of_other_lengths_than_were_written_blame_nothing() {
     let (_root, place) = place();
     let [writes, checks] = pair("write", |_| (), &VerifyMethod::Crc32c, (IoEngine::Psync, 1));
