@@ -284,7 +284,7 @@ impl Directory {
         for limit in workloads::storage::space::unasked(&self.path) {
             let dir = self.path.display();
             output::say(&format!(
-                "note: what may be written in `{dir}` is limited by {limit} too, which cannot be asked"
+                "note: not asked, and it may limit what can be written in `{dir}`: {limit}"
             ));
         }
         // What fio's jobs have to be told has a place of its own.

@@ -108,7 +108,13 @@ impl Room {
                 ..bound
             }));
         }
-        let mounts = mounts::read(tree).unwrap_or_default();
+        let mounts = mounts::read(tree).unwrap_or_else(|why| {
+            let dir = dir.display();
+            self.unasked.push(format!(
+                "what lies below the file system of `{dir}` ({why})"
+            ));
+            Vec::new()
+        });
         let path = dir.to_string_lossy();
         if let Some(mount) = mounts::holding(&mounts, &path).filter(|_| depth < DEEPEST) {
             self.add_below(tree, mount, &space, needed_bytes, depth);
@@ -124,12 +130,11 @@ impl Room {
     }
 
     fn add_memory(&mut self, tree: &Tree) {
-        let total = probe::memory_bytes().unwrap_or(u64::MAX);
         match limits::room(tree) {
             Ok(memory) => self.bounds.push(Bound {
                 free_bytes: memory.bytes,
-                // A tenth stays of what a group may take, however large the machine is.
-                total_bytes: total.min(memory.bytes.saturating_mul(2)),
+                // That of the group where a group limits: a tenth of it stays, however large the machine is.
+                total_bytes: memory.total,
                 needed_bytes: None,
                 whose: Some(format!(" of memory, in which it lies ({}),", memory.whose)),
             }),
@@ -175,8 +180,16 @@ impl Room {
                 .push(format!("the pool of thin volumes `{pool}` below it"));
             return;
         }
-        let path = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
-        let Ok(path) = path else { return };
+        let path = match tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file")) {
+            Ok(path) => path,
+            // No loop device.
+            Err(error) if error.absent => return,
+            Err(why) => {
+                self.unasked
+                    .push(format!("what `{name}` lies on, which is below it ({why})"));
+                return;
+            }
+        };
         let place = tree.place(&path);
         let found = place.metadata().and_then(|file| {
             // Blocks of stat(2) are of 512 bytes, whatever those of the file system.

@@ -3,7 +3,7 @@
 //! SQLite makes their names from the name of the database, opens them whatever they are, and takes in what they hold.
 //! Where another user may make files in the directory, that user could put a log or a journal there, and so write into
 //! the database, or a second name of another file, which would be written over. So a file beside a database counts only
-//! where it is a regular file of one name, which no user made who may not write to the database ([`wrong`]).
+//! where it is a regular file of one name, which no user made who may not write to the database ([`Access::wrong`]).
 //!
 //! A look before SQLite opens a file is not enough: the file may be another one by then. So the system call by which
 //! SQLite opens files is replaced by one of ours, which looks at the file that it has opened
@@ -17,6 +17,7 @@
     reason = "SQLite calls it, and std opens no file by flags"
 )]
 
+use crate::tree::Tree;
 use libsqlite3_sys as ffi;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::fmt;
@@ -24,7 +25,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -72,26 +73,90 @@ const OTHERS_WRITE: u32 = 0o022;
 /// Writing by the group alone.
 const GROUP_WRITES: u32 = 0o020;
 
-/// Why a file beside a database is not taken for one of it; `None` where it is.
-pub fn wrong(found: &Metadata, database: &Metadata) -> Option<Wrong> {
-    // SAFETY: geteuid takes nothing and cannot fail.
-    let me = unsafe { libc::geteuid() };
-    let others = database.mode() & OTHERS_WRITE;
-    let more = found.mode() & OTHERS_WRITE & !others;
-    // Who is in a group cannot be told. Root takes the word of the file, and all others work together in groups.
-    let of_group = others & GROUP_WRITES != 0 && (me != 0 || found.gid() == database.gid());
-    let may_write = of_group || others & !GROUP_WRITES != 0;
-    if !found.is_file() {
-        Some(Wrong::NoFile)
-    } else if found.nlink() > 1 {
-        Some(Wrong::Names(found.nlink()))
-    } else if !may_write && ![0, me, database.uid()].contains(&found.uid()) {
-        Some(Wrong::Owner(found.uid()))
-    } else if more != 0 {
-        Some(Wrong::Mode(found.mode() & 0o7777))
-    } else {
-        None
+/// Who may write to a database, and who may make files beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    owner: u32,
+    group: u32,
+    mode: u32,
+    dir_owner: u32,
+    dir_group: u32,
+    dir_mode: u32,
+}
+
+impl Access {
+    /// Of the database at this path, which is absolute and without links.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let database = path.metadata()?;
+        let dir = path.parent().unwrap_or(path).metadata()?;
+        Ok(Self {
+            owner: database.uid(),
+            group: database.gid(),
+            mode: database.mode(),
+            dir_owner: dir.uid(),
+            dir_group: dir.gid(),
+            dir_mode: dir.mode(),
+        })
     }
+
+    /// Why a file beside the database is not taken for one of it; `None` where it is.
+    pub fn wrong(&self, found: &Metadata) -> Option<Wrong> {
+        // SAFETY: geteuid takes nothing and cannot fail.
+        let me = unsafe { libc::geteuid() };
+        let more = found.mode() & OTHERS_WRITE & !self.mode;
+        let (owner, group) = (found.uid(), found.gid());
+        if !found.is_file() {
+            Some(Wrong::NoFile)
+        } else if found.nlink() > 1 {
+            Some(Wrong::Names(found.nlink()))
+        } else if !self.may_write(&Tree::real(), (owner, group), me) {
+            Some(Wrong::Owner(owner))
+        } else if more != 0 {
+            Some(Wrong::Mode(found.mode() & 0o7777))
+        } else {
+            None
+        }
+    }
+
+    /// Whether the owner of a file beside the database may write to the database too, as far as `me` can tell. Of its
+    /// group are those that the machine's own lists name; and where none but the group may make files in the directory
+    /// the others who did: users and groups may come from elsewhere (LDAP). Root then takes the word of the file alone.
+    fn may_write(&self, tree: &Tree, (owner, group): (u32, u32), me: u32) -> bool {
+        let writes = self.mode & OTHERS_WRITE;
+        let dir_writes = self.dir_mode & OTHERS_WRITE;
+        let of_group = |user| {
+            let is_one = [0, me, self.owner].contains(&user);
+            is_one || writes != 0 && is_member(tree, user, self.group)
+        };
+        let is_closed = of_group(self.dir_owner)
+            && (dir_writes == 0 || dir_writes == GROUP_WRITES && self.dir_group == self.group);
+        let made_by_group = writes != 0 && is_closed && (me != 0 || group == self.group);
+        writes & !GROUP_WRITES != 0 || of_group(owner) || made_by_group
+    }
+}
+
+/// Whether /etc/passwd or /etc/group has the user in the group (passwd(5), group(5)).
+fn is_member(tree: &Tree, user: u32, group: u32) -> bool {
+    let (users, groups) = ["/etc/passwd", "/etc/group"]
+        .map(|path| tree.read(path).unwrap_or_default())
+        .into();
+    let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
+    let has = |fields: &[String], at: usize, number: u32| {
+        fields
+            .get(at)
+            .is_some_and(|field| field.parse() == Ok(number))
+    };
+    let own = users.lines().map(fields).filter(|line| has(line, 2, user));
+    let own: Vec<Vec<String>> = own.collect();
+    let of_group = groups
+        .lines()
+        .map(fields)
+        .filter(|line| has(line, 2, group));
+    let named: Vec<String> = of_group.filter_map(|line| line.get(3).cloned()).collect();
+    own.iter().any(|line| {
+        let mut names = named.iter().flat_map(|names| names.split(','));
+        has(line, 3, group) || names.any(|name| name == line[0])
+    })
 }
 
 /// A database that this process has open.
@@ -100,8 +165,8 @@ struct Rule {
     number: u64,
     /// As SQLite names it: absolute and without links.
     path: PathBuf,
-    /// What it was when it was opened.
-    database: Metadata,
+    /// Who might write to it when it was opened.
+    access: Access,
     writes: bool,
 }
 
@@ -121,14 +186,14 @@ pub struct Guard(u64);
 /// writing, and none made.
 pub fn guard(path: &Path, writes: bool) -> io::Result<Guard> {
     replace_calls()?;
-    let database = path.metadata()?;
+    let access = Access::of(path)?;
     let mut rules = rules();
     let number = rules.1;
     rules.1 += 1;
     rules.0.push(Rule {
         number,
         path: path.to_owned(),
-        database,
+        access,
         writes,
     });
     Ok(Guard(number))
@@ -140,8 +205,8 @@ impl Drop for Guard {
     }
 }
 
-/// What is to be kept to in opening this file beside a database: what that was, and whether this process writes to it.
-fn rule_of(name: &Path) -> Option<(Metadata, bool)> {
+/// What is to be kept to in opening this file beside a database: who may write to that, and whether this process writes to it.
+fn rule_of(name: &Path) -> Option<(Access, bool)> {
     let name = name.as_os_str().as_bytes();
     let ends = [LOG, INDEX, JOURNAL];
     let base = ends
@@ -154,18 +219,18 @@ fn rule_of(name: &Path) -> Option<(Metadata, bool)> {
             .iter()
             .filter(|rule| rule.path.as_os_str().as_bytes() == base)
     };
-    let database = of_it().next()?.database.clone();
-    Some((database, of_it().any(|rule| rule.writes)))
+    let access = of_it().next()?.access;
+    Some((access, of_it().any(|rule| rule.writes)))
 }
 
 /// Opens a file for SQLite.
 fn opened(name: &CStr, flags: c_int, mode: c_int) -> io::Result<OwnedFd> {
     let path = Path::new(OsStr::from_bytes(name.to_bytes()));
-    let Some((database, writes)) = rule_of(path) else {
+    let Some((access, writes)) = rule_of(path) else {
         return open_as_it_is(name, flags, mode);
     };
     let denied = || io::Error::from_raw_os_error(libc::EACCES);
-    let check = |found: &Metadata| match wrong(found, &database) {
+    let check = |found: &Metadata| match access.wrong(found) {
         None => Ok(()),
         Some(_) => Err(denied()),
     };
@@ -181,6 +246,12 @@ fn opened(name: &CStr, flags: c_int, mode: c_int) -> io::Result<OwnedFd> {
     let file = File::from(open_as_it_is(name, flags | safe, mode)?);
     check(&file.metadata()?)?;
     Ok(file.into())
+}
+
+/// Opens a file beside a database for reading: no link, and without waiting for the other end of a pipe.
+pub fn open_beside(path: &Path) -> io::Result<File> {
+    let safe = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    File::options().read(true).custom_flags(safe).open(path)
 }
 
 fn open_as_it_is(name: &CStr, flags: c_int, mode: c_int) -> io::Result<OwnedFd> {
@@ -326,8 +397,7 @@ mod tests {
         let check = |expect, put: &dyn Fn()| {
             put();
             let found = name.symlink_metadata().unwrap();
-            let database = database.metadata().unwrap();
-            assert_eq!(wrong(&found, &database), expect);
+            assert_eq!(Access::of(&database).unwrap().wrong(&found), expect);
             let denied = expect.map_or(Ok(()), |_| Err(libc::EACCES));
             for flags in [BOTH, libc::O_RDONLY] {
                 assert_eq!(open_at(&name, flags), denied, "{expect:?}");
@@ -360,5 +430,104 @@ mod tests {
         let _guard = guard(&database, true).unwrap();
         check(None, &|| mode(0o664));
         check(Some(Wrong::Mode(0o666)), &|| mode(0o666));
+    }
+
+    #[test]
+    fn opening_what_is_beside_a_database_waits_for_nothing_and_follows_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let made = Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+        assert!(made.success());
+        assert!(
+            !open_beside(&path("pipe"))
+                .unwrap()
+                .metadata()
+                .unwrap()
+                .is_file()
+        );
+        fs::write(path("file"), "x").unwrap();
+        assert_eq!(
+            io::read_to_string(open_beside(&path("file")).unwrap()).unwrap(),
+            "x"
+        );
+        symlink("file", path("link")).unwrap();
+        let error = open_beside(&path("link")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
+    }
+
+    #[test]
+    fn who_made_a_file_beside_a_database_of_a_group_has_to_be_of_the_group() {
+        const ROOT: u32 = 0;
+        const ALICE: u32 = 1001;
+        const BOB: u32 = 1002;
+        const CAROL: u32 = 1003;
+        const MALLORY: u32 = 1004;
+        const BENCH: u32 = 500;
+        const FAR: u32 = 70_000;
+        let etc = tempfile::tempdir().unwrap();
+        fs::create_dir(etc.path().join("etc")).unwrap();
+        let write = |name: &str, text: &str| fs::write(etc.path().join(name), text).unwrap();
+        write(
+            "etc/passwd",
+            "root:x:0:0::/:/bin/sh\nalice:x:1001:1001::/:/bin/sh\nbob:x:1002:1002::/:/bin/sh\n\
+             carol:x:1003:500::/:/bin/sh\nmallory:x:1004:1004::/:/bin/sh\nodd\n",
+        );
+        write(
+            "etc/group",
+            "bench:x:500:alice,bob\nbenchers:x:501:mallory\nodd\n",
+        );
+        let check = |mode: u32,
+                     (dir_mode, dir_owner, dir_group): (u32, u32, u32),
+                     owner,
+                     group,
+                     me,
+                     expect: bool| {
+            let access = Access {
+                owner: ALICE,
+                group: BENCH,
+                mode: 0o100_000 | mode,
+                dir_owner,
+                dir_group,
+                dir_mode: 0o040_000 | dir_mode,
+            };
+            let found = access.may_write(&Tree::at(etc.path()), (owner, group), me);
+            let dir = format!("{dir_mode:o} {dir_owner}:{dir_group}");
+            let case = format!("{mode:o} {dir} {owner}:{group} to {me}");
+            assert_eq!(found, expect, "{case}");
+        };
+        // For all, with and without the sticky bit; with the group of the directory, which files then get; for another
+        // group, and for another user.
+        let open = [
+            (0o777, ROOT, 0),
+            (0o1777, ALICE, 0),
+            (0o3777, ROOT, BENCH),
+            (0o775, ROOT, 1004),
+            (0o755, MALLORY, BENCH),
+        ];
+        for dir in open {
+            for me in [BOB, ROOT] {
+                for owner in [ALICE, BOB, CAROL, ROOT] {
+                    check(0o664, dir, owner, 1, me, true);
+                }
+                for group in [1004, BENCH] {
+                    check(0o664, dir, MALLORY, group, me, false);
+                    check(0o664, dir, FAR, group, me, false);
+                    check(0o666, dir, MALLORY, group, me, true);
+                    check(0o644, dir, MALLORY, group, me, false);
+                }
+            }
+            check(0o644, dir, CAROL, BENCH, BOB, false);
+        }
+        // For the group alone: no list needs to know who made it.
+        for dir in [
+            (0o755, ALICE, 0),
+            (0o775, ROOT, BENCH),
+            (0o2775, CAROL, BENCH),
+        ] {
+            check(0o664, dir, FAR, FAR, BOB, true);
+            check(0o664, dir, FAR, BENCH, ROOT, true);
+            check(0o664, dir, FAR, FAR, ROOT, false);
+            check(0o644, dir, FAR, BENCH, BOB, false);
+        }
     }
 }

@@ -49,8 +49,8 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         Some(ScatterArg::Store) => earlier(&reader, base, others)?,
         Some(ScatterArg::Shipped | ScatterArg::Share(_)) => Vec::new(),
     };
-    let whole = |id: &str| Some(reader.load_whole(id).ok()?.0);
-    let joined = join(&mut sides, &mut earlier, &whole);
+    read_whole(&mut sides, |id| Ok(reader.load_whole(id)?.0))?;
+    let joined = join(&mut sides, &mut earlier);
     leave_out_identity(format, &mut sides, &mut earlier)?;
     let (base, others) = split(&sides);
     let options = CompareOptions {
@@ -78,26 +78,34 @@ fn split<'s, 'a>(sides: &'s [Side<'a>]) -> (&'s Side<'a>, &'s [Side<'a>]) {
     sides.split_first().expect("the base has been read")
 }
 
-/// Has all sides call the same jobs by the names that the base has for them; what was joined, for each of the others.
-/// Of a run that is to be taken apart `whole` has all of what its copies did.
-fn join(
+/// Reads all of what the copies did in the runs that will be taken apart. What comes from a file is whole.
+fn read_whole(
     sides: &mut [Side<'_>],
-    earlier: &mut [Run],
-    whole: &dyn Fn(&str) -> Option<Run>,
-) -> Vec<Told> {
+    load: impl Fn(&str) -> anyhow::Result<Run>,
+) -> anyhow::Result<()> {
+    if !is_to_be_joined(sides) {
+        return Ok(());
+    }
+    for side in sides.iter_mut().filter(|side| !side.has_file) {
+        for run in &mut side.runs {
+            if apart::asked(run).is_some() {
+                *run = load(&run.meta.id)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has all sides call the same jobs by the names that the base has for them; what was joined, for each of the others.
+fn join(sides: &mut [Side<'_>], earlier: &mut [Run]) -> Vec<Told> {
     if !is_to_be_joined(sides) {
         return Vec::new();
     }
     for side in sides.iter_mut() {
         for run in &mut side.runs {
-            let Some(plan) = apart::asked(run) else {
-                continue;
-            };
-            // What comes from a file is whole.
-            if let Some(found) = whole(&run.meta.id).filter(|_| !side.has_file) {
-                *run = found;
+            if let Some(plan) = apart::asked(run) {
+                apart::take(run, &plan);
             }
-            apart::take(run, &plan);
         }
     }
     let Some((base, others)) = sides.split_first_mut() else {
@@ -242,7 +250,7 @@ pub(crate) struct Apart<'a> {
 pub(crate) fn joined_apart<'a>(sides: &[Side<'a>], earlier: &[Run]) -> Option<Apart<'a>> {
     is_to_be_joined(sides).then(|| {
         let (mut sides, mut earlier) = (sides.to_vec(), earlier.to_vec());
-        let joined = join(&mut sides, &mut earlier, &|_| None);
+        let joined = join(&mut sides, &mut earlier);
         Apart {
             sides,
             earlier,

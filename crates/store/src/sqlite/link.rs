@@ -21,11 +21,11 @@ use crate::held::{Held, Hold, How, Identity};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::cell::OnceCell;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::sqlite::{self, Guard, INDEX, JOURNAL, LOG, Wrong, beside};
+use sys::sqlite::{self, Access, Guard, INDEX, JOURNAL, LOG, Wrong, beside, open_beside};
 
 /// How often a reader begins anew where the file changes under it, and how long it waits in between.
 const TRIES: usize = 25;
@@ -200,10 +200,12 @@ impl Link {
         let before = Stamp::at(real).map_err(denied)?;
         // To open and close it would drop the locks that this process has on it.
         if held.locks(before.file()) {
-            return Err(changed("open", path));
+            let why = "this process reads it under locks already, and the index of its log is gone or another user's";
+            return Err(access("open", path, &std::io::Error::other(why)));
         }
         let (mut header, mut log) = (Vec::new(), Vec::new());
-        let mut file = File::open(real).map_err(denied)?;
+        let who = Access::of(real).map_err(denied)?;
+        let mut file = open_beside(real).map_err(denied)?;
         file.by_ref()
             .take(100)
             .read_to_end(&mut header)
@@ -214,10 +216,10 @@ impl Link {
             path: path.to_owned(),
             what: "its pages have no size".to_owned(),
         })?;
-        let mut beside_it = File::open(beside(real, LOG)).map_err(denied)?;
+        let mut beside_it = open_beside(&beside(real, LOG)).map_err(denied)?;
         let found = beside_it.metadata().map_err(denied)?;
         let database = file.metadata().map_err(denied)?;
-        if let Some(wrong) = sqlite::wrong(&found, &database) {
+        if let Some(wrong) = who.wrong(&found) {
             return Err(not_of_it(path, &beside(real, LOG), wrong));
         }
         let room = usize::try_from(found.len()).unwrap_or(usize::MAX);
@@ -375,11 +377,11 @@ impl Around {
     /// Looks at what is beside the store `real`, called `path`; refuses a log or journal that is not its own.
     fn look(path: &Path, real: &Path) -> Result<Self, StoreError> {
         let denied = |error: std::io::Error| access("open", path, &error);
-        let database = real.metadata().map_err(denied)?;
+        let who = Access::of(real).map_err(denied)?;
         let look = |end: &str| -> Result<Option<(Metadata, Option<Wrong>)>, StoreError> {
             match beside(real, end).symlink_metadata() {
                 Ok(found) => {
-                    let wrong = sqlite::wrong(&found, &database);
+                    let wrong = who.wrong(&found);
                     Ok(Some((found, wrong)))
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -431,25 +433,28 @@ fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
         .map_err(|error| access("open", path, &error))
 }
 
-/// True where the log of the store `real` holds something that may not be in the file yet.
+/// True where the log of the store `real` holds something that may not be in the file yet, or cannot be looked at.
 fn has_log(real: &Path) -> bool {
-    std::fs::metadata(beside(real, LOG)).is_ok_and(|metadata| metadata.len() > 0)
+    match std::fs::metadata(beside(real, LOG)) {
+        Ok(found) => found.len() > 0,
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
 }
 
-/// Whether a journal tells of a change: its beginning is wiped out when the change is through.
+/// Whether a journal tells of a change: its beginning is wiped out when the change is through. One that is there and
+/// cannot be read may tell of one.
 fn is_live_journal(journal: &Path) -> bool {
     let mut magic = [0; JOURNAL_MAGIC.len()];
-    let is_file = journal
-        .symlink_metadata()
-        .is_ok_and(|found| found.is_file());
-    let mut read = || File::open(journal)?.read_exact(&mut magic);
-    is_file && read().is_ok() && magic == JOURNAL_MAGIC
+    match open_beside(journal).and_then(|mut file| file.read_exact(&mut magic)) {
+        Ok(()) => magic == JOURNAL_MAGIC,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
+    }
 }
 
 /// Whether the file beside this journal had no byte before the change that it tells of.
 fn began_empty(real: &Path) -> bool {
     let mut begin = [0; 20];
-    let mut read = || File::open(beside(real, JOURNAL))?.read_exact(&mut begin);
+    let mut read = || open_beside(&beside(real, JOURNAL))?.read_exact(&mut begin);
     // The number of pages before.
     read().is_ok() && begin[16..] == [0; 4]
 }
@@ -474,5 +479,41 @@ fn not_of_it(path: &Path, file: &Path, wrong: Wrong) -> StoreError {
         path: path.to_owned(),
         file: file.to_owned(),
         why: wrong.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_journal_that_is_there_and_cannot_be_read_may_tell_of_a_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("live"), [&JOURNAL_MAGIC[..], &[0; 9]].concat()).unwrap();
+        std::fs::write(path("done"), [0; 17]).unwrap();
+        std::fs::write(path("empty"), "").unwrap();
+        std::fs::create_dir(path("unreadable")).unwrap();
+        symlink("done", path("link")).unwrap();
+        for (name, expect) in [
+            ("live", true),
+            ("done", false),
+            ("empty", false),
+            ("none", false),
+            ("unreadable", true),
+            ("link", true),
+        ] {
+            assert_eq!(is_live_journal(&path(name)), expect, "{name}");
+        }
+        // Likewise a log.
+        let log = |name: &str| has_log(&path(name));
+        assert!(!log("none"));
+        std::fs::write(path("a-wal"), "").unwrap();
+        assert!(!log("a"));
+        std::fs::write(path("a-wal"), "x").unwrap();
+        assert!(log("a"));
+        symlink("b-wal", path("b-wal")).unwrap();
+        assert!(log("b"), "its name leads round in a circle");
     }
 }

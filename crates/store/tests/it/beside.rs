@@ -237,6 +237,19 @@ fn what_is_not_the_stores_own_is_neither_taken_in_nor_written_over() {
 }
 
 #[test]
+fn a_log_whose_index_went_away_while_it_was_read_is_said_to_have_lost_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = left_behind(dir.path(), true);
+    let first = Store::open_read_only(&path).unwrap();
+    fs::remove_file(dir.path().join("kurabe.db-shm")).unwrap();
+    let said = Store::open_read_only(&path).unwrap_err().to_string();
+    assert!(said.contains("the index of its log is gone"), "{said}");
+    assert_eq!(first.list().unwrap().len(), 2);
+    drop(first);
+    assert_eq!(read(&path), ["r1", "r2"]);
+}
+
+#[test]
 fn who_shares_a_store_with_a_group_shares_what_is_beside_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = left_behind(dir.path(), true);
@@ -335,18 +348,22 @@ mod root {
     #[test]
     #[ignore = "root: makes files of other users"]
     fn a_log_of_a_group_that_may_write_to_the_store_is_taken_in() {
-        for (store_mode, group, taken_in) in [
-            (0o664, 0, true),
-            (0o664, 65534, false),
-            (0o644, 0, false),
-            (0o666, 65534, true),
+        for (store_mode, group, dir_mode, taken_in) in [
+            (0o664, 0, 0o700, true),
+            (0o664, 65534, 0o700, false),
+            (0o644, 0, 0o700, false),
+            (0o666, 65534, 0o700, true),
+            // In a directory for all its group says nothing: the directory may have given it.
+            (0o664, 0, 0o777, false),
+            (0o666, 65534, 0o777, true),
         ] {
             let dir = tempfile::tempdir().unwrap();
             let path = left_behind(dir.path(), false);
+            fs::set_permissions(dir.path(), fs::Permissions::from_mode(dir_mode)).unwrap();
             let log = dir.path().join("kurabe.db-wal");
             fs::set_permissions(&path, fs::Permissions::from_mode(store_mode)).unwrap();
             chown(&log, Some(65534), Some(group)).unwrap();
-            let case = format!("{store_mode:o} {group}");
+            let case = format!("{store_mode:o} {group} {dir_mode:o}");
             assert_eq!(Store::open_read_only(&path).is_ok(), taken_in, "{case}");
             assert_eq!(Store::open(&path).is_ok(), taken_in, "{case}");
         }

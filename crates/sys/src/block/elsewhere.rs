@@ -30,6 +30,16 @@ pub(super) struct Elsewhere {
     pub(super) real: Option<(PathBuf, Thing)>,
 }
 
+impl Elsewhere {
+    /// Whether a loop device on this file, which `ends` there, may lie on a file of this length under another number:
+    /// where its own file really lies was not found, and it is on this machine. What shows another file shows all of
+    /// it, and a device lies within its file, which may have grown since. What is not known rules nothing out.
+    pub(super) fn may_be(&self, ends: Option<u64>, length: Option<u64>) -> bool {
+        let is_beyond = ends.zip(length).is_some_and(|(end, length)| end > length);
+        self.real.is_none() && !self.is_remote && !is_beyond
+    }
+}
+
 /// The mounts of a process, and where its root is.
 pub(super) struct View {
     mounts: Vec<Mount>,
@@ -95,6 +105,9 @@ impl View {
         // Volumes of btrfs and files of overlays have numbers that no mount has.
         let by_path = path.and_then(|path| mounts::holding(&self.mounts, path));
         let Some(mount) = by_path.or(by_number) else {
+            if self.is_volume(tree, device) {
+                return None;
+            }
             return Some(Elsewhere {
                 kind: "of a kind that cannot be seen from here".to_owned(),
                 is_remote: false,
@@ -109,6 +122,16 @@ impl View {
             kind: mount.kind.clone(),
             is_remote: mount.is_remote(),
             real: real.and_then(|path| self.below(tree, mount, path, depth)),
+        })
+    }
+
+    /// Whether this is the number of a volume of btrfs that is mounted: a file of it may have lost its path.
+    fn is_volume(&self, tree: &Tree, device: u64) -> bool {
+        let mut volumes = self.mounts.iter().filter(|mount| mount.kind == "btrfs");
+        volumes.any(|mount| {
+            let is_seen = mounts::holding(&self.mounts, &mount.point) == Some(mount);
+            let root = thing(&self.place(tree, &mount.point));
+            is_seen && matches!(root, Ok(Thing::File { device: own, .. }) if own == device)
         })
     }
 
@@ -239,5 +262,65 @@ mod tests {
         check(libc::makedev(8, 1), None, false);
         let unknown = "of a kind that cannot be seen from here";
         check(libc::makedev(0, 99), Some(unknown), false);
+    }
+
+    #[test]
+    fn a_file_of_a_mounted_volume_that_has_lost_its_path_lies_there() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/self")).unwrap();
+        // What has a number that no line of mountinfo has, as the volumes of btrfs.
+        std::os::unix::fs::symlink("/proc", dir.path().join("v")).unwrap();
+        let device = std::fs::metadata("/proc").unwrap().dev();
+        let file = Thing::File { device, inode: 7 };
+        let tree = Tree::at(dir.path());
+        let check = |text: &str, is_elsewhere: bool| {
+            std::fs::write(dir.path().join("proc/self/mountinfo"), text).unwrap();
+            let view = View::own(&tree).unwrap();
+            for path in [None, Some("/gone (deleted)"), Some("/proc/version")] {
+                let found = view.elsewhere(&tree, file, path);
+                assert_eq!(found.is_some(), is_elsewhere, "{text} {path:?}");
+            }
+        };
+        let volume = "30 1 9:25 /v /v rw - btrfs /dev/sda rw\n";
+        let root = "29 1 9:24 / / rw - ext4 /dev/sdb rw\n";
+        check(root, true);
+        check(&format!("{root}{volume}"), false);
+        check(
+            &format!("{root}{}", volume.replace("btrfs", "overlay")),
+            true,
+        );
+        // Another file system covers the volume, and has its own number there.
+        let above = "31 30 9:26 / /v rw - nfs4 host:/ rw\n";
+        check(&format!("{root}{volume}{above}"), true);
+        check("30 1 9:25 /w /w rw - btrfs /dev/sda rw\n", true);
+    }
+
+    #[test]
+    fn what_may_be_another_file_is_no_longer_and_what_is_not_known_may_be() {
+        let check = |ends, length, expect| {
+            let mut known = Elsewhere {
+                kind: "overlay".to_owned(),
+                is_remote: false,
+                real: None,
+            };
+            assert_eq!(known.may_be(ends, length), expect, "{ends:?} {length:?}");
+            known.is_remote = true;
+            assert!(!known.may_be(ends, length));
+            let real = Thing::File {
+                device: 1,
+                inode: 1,
+            };
+            known = Elsewhere {
+                is_remote: false,
+                real: Some(("/x".into(), real)),
+                ..known
+            };
+            assert!(!known.may_be(ends, length));
+        };
+        check(Some(4096), Some(4096), true);
+        check(Some(1024), Some(4096), true);
+        check(Some(4608), Some(4096), false);
+        check(None, Some(4096), true);
+        check(Some(4096), None, true);
     }
 }

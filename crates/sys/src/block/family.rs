@@ -16,6 +16,7 @@ use super::elsewhere::{Elsewhere, View};
 use super::identity::{self, Backing, Thing};
 use crate::tree::{Tree, TreeError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The unit of `size` and `start` files, whatever the device's own sectors are (Documentation/ABI/stable/sysfs-block).
 pub(super) const SECTOR_BYTES: u64 = 512;
@@ -166,7 +167,7 @@ impl Family {
             loops: loops.collect(),
             files: files.collect(),
             shown_by: shown.next().map(|known| known.kind.clone()),
-            maybe: all.maybe(&own, &seen),
+            maybe: all.maybe(&seen),
             members: members?,
         })
     }
@@ -225,10 +226,29 @@ struct Device {
     bytes: u64,
     disk: Option<String>,
     lies: Lies,
-    /// A loop device that need not reach to the end of its file.
-    is_limited: bool,
+    /// The length of the file that a loop device lies on, as far as the device tells it.
+    length: Option<u64>,
     /// The file below it by the number that it tells, where that really lies elsewhere.
     shown: Option<(Thing, Elsewhere)>,
+}
+
+impl Device {
+    /// The file that it lies on.
+    const fn file(&self) -> Option<&Thing> {
+        match &self.lies {
+            Lies::Bottom {
+                ground: Ground::File(file),
+                ..
+            } => Some(file),
+            Lies::Bottom { .. } | Lies::On { .. } => None,
+        }
+    }
+}
+
+/// The length of the file at `path`, where that is this one.
+fn length_at(path: &Path, file: Thing) -> Option<u64> {
+    let is_it = identity::thing(path).is_ok_and(|found| found == file);
+    is_it.then(|| path.metadata().ok().map(|found| found.len()))?
 }
 
 /// Every block device of the machine.
@@ -260,10 +280,12 @@ impl Devices {
                 }
                 _ => None,
             };
-            let is_limited = behind.is_some_and(|backing| backing.is_limited);
-            let shown = behind.and_then(|backing| {
+            let path = behind.and_then(|_| {
                 let path = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
-                let known = view.elsewhere(tree, backing.on, path.ok().as_deref())?;
+                path.ok()
+            });
+            let shown = behind.and_then(|backing| {
+                let known = view.elsewhere(tree, backing.on, path.as_deref())?;
                 Some((backing.on, known))
             });
             let lies = match (&disk, behind) {
@@ -297,6 +319,11 @@ impl Devices {
             };
             // What does not tell its end may reach anywhere.
             let bytes = sectors("size").unwrap_or(u64::MAX);
+            let length = behind.and_then(|backing| {
+                let now = path.and_then(|path| length_at(&tree.place(&path), backing.on));
+                let reaches = !backing.is_limited && bytes < u64::MAX;
+                now.max(reaches.then(|| backing.offset.saturating_add(bytes)))
+            });
             found.insert(
                 name.clone(),
                 Device {
@@ -304,7 +331,7 @@ impl Devices {
                     bytes,
                     disk,
                     lies,
-                    is_limited,
+                    length,
                     shown,
                 },
             );
@@ -340,11 +367,7 @@ impl Devices {
         let Some(device) = self.0.get(name) else {
             return Vec::new();
         };
-        let Lies::Bottom {
-            ground: Ground::File(file),
-            ..
-        } = &device.lies
-        else {
+        let Some(file) = device.file() else {
             return Vec::new();
         };
         let told = device.shown.as_ref().map(|(told, _)| *told);
@@ -352,26 +375,28 @@ impl Devices {
         std::iter::once(*file).chain(told).collect()
     }
 
-    /// A loop device beside those `seen` whose file may be the one at the bottom of `own`: it really lies elsewhere, on
-    /// this machine, and where cannot be found out. What shows another file shows all of it, so that its end is there
-    /// too.
-    fn maybe(&self, own: &Stretch, seen: &BTreeSet<String>) -> Option<(String, String)> {
-        if !matches!(own.ground, Ground::File(_)) {
-            return None;
-        }
-        let whole = |name: &String| self.0.get(name).is_some_and(|device| !device.is_limited);
-        let is_whole = seen.iter().any(whole);
+    /// A loop device beside those `seen` whose file may be the one at the bottom of one of them: it really lies
+    /// elsewhere, on this machine, and where cannot be found out.
+    fn maybe(&self, seen: &BTreeSet<String>) -> Option<(String, String)> {
+        let bottoms = seen.iter().filter_map(|name| self.0.get(self.lowest(name)));
+        let files: Vec<&Thing> = bottoms.filter_map(Device::file).collect();
+        let lengths: Vec<Option<u64>> = files.iter().map(|file| self.length(file)).collect();
         let mut others = self.0.iter().filter(|(name, _)| !seen.contains(*name));
         others.find_map(|(name, device)| {
             let (_, known) = device.shown.as_ref()?;
             let Lies::Bottom { from, .. } = &device.lies else {
                 return None;
             };
-            let ends = from.saturating_add(device.bytes);
-            let may_be = !is_whole || device.is_limited || ends == own.to;
-            let is_open = known.real.is_none() && !known.is_remote;
-            (is_open && may_be).then(|| (name.clone(), known.kind.clone()))
+            let ends = (device.bytes < u64::MAX).then(|| from.saturating_add(device.bytes));
+            let may_be = lengths.iter().any(|length| known.may_be(ends, *length));
+            may_be.then(|| (name.clone(), known.kind.clone()))
         })
+    }
+
+    /// The length of a file below loop devices, as far as one of them tells it.
+    fn length(&self, file: &Thing) -> Option<u64> {
+        let on_it = self.0.values().filter(|device| device.file() == Some(file));
+        on_it.filter_map(|device| device.length).max()
     }
 
     fn get(&self, name: &str) -> Result<&Device, TreeError> {
@@ -451,5 +476,106 @@ pub(super) fn list(tree: &Tree, path: &str) -> Result<Vec<String>, TreeError> {
     match tree.list(path) {
         Err(error) if error.absent => Ok(Vec::new()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// loop0 on a file, with the partition loop0p1 and the mapping dm-0 on that; loop1 on a file of an overlay.
+    fn machine(own_sectors: u64, other_sectors: Option<u64>) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let own = own_sectors.to_string();
+        let other = other_sectors.map_or(String::new(), |sectors| sectors.to_string());
+        for (place, number, size) in [
+            ("loop0", "7:0", own.as_str()),
+            ("loop0/loop0p1", "259:0", "100"),
+            ("dm-0", "253:0", "100"),
+            ("loop1", "7:1", other.as_str()),
+        ] {
+            let place = format!("sys/devices/{place}");
+            write(&format!("{place}/dev"), number);
+            write(&format!("{place}/size"), size);
+            let name = place.rsplit('/').next().unwrap();
+            let link = dir.path().join("sys/class/block").join(name);
+            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+            let from = place.strip_prefix("sys/").unwrap();
+            std::os::unix::fs::symlink(format!("../../{from}"), link).unwrap();
+        }
+        write("sys/devices/loop0/loop0p1/partition", "1");
+        write("sys/devices/loop0/loop0p1/start", "8");
+        write("sys/devices/loop0/loop0p1/holders/dm-0/x", "");
+        write("sys/devices/dm-0/slaves/loop0p1/x", "");
+        write("sys/devices/loop0/loop/backing_file", "/image");
+        write("sys/devices/loop1/loop/backing_file", "/gone/image");
+        let overlay = "30 1 0:99 / /m rw - overlay x rw,lowerdir=/l,upperdir=/u\n";
+        write("proc/self/mountinfo", overlay);
+        dir
+    }
+
+    fn maybe(dir: &Path, asked: &str, is_limited: bool, on: Option<Thing>) -> Option<String> {
+        let ask = |name: &str, _| {
+            let own = on.unwrap_or(Thing::File {
+                device: libc::makedev(8, 1),
+                inode: 5,
+            });
+            let other = Thing::File {
+                device: libc::makedev(0, 99),
+                inode: 5,
+            };
+            Ok(Some(Backing {
+                on: if name == "loop0" { own } else { other },
+                offset: 0,
+                is_limited: is_limited && name == "loop0",
+            }))
+        };
+        let family = Family::asking(&Tree::at(dir), asked, &ask).unwrap();
+        family.maybe.map(|(name, _)| name)
+    }
+
+    #[test]
+    fn another_loop_device_may_lie_on_the_file_whatever_part_of_it_is_asked_about() {
+        let sectors = MIB / SECTOR_BYTES;
+        let check = |own, other, is_limited, expect: bool| {
+            let dir = machine(own, other);
+            let expect = expect.then(|| "loop1".to_owned());
+            for asked in ["loop0", "loop0p1", "dm-0"] {
+                let found = maybe(dir.path(), asked, is_limited, None);
+                assert_eq!(found, expect, "{asked} {own} {other:?} {is_limited}");
+            }
+        };
+        check(sectors, Some(sectors), false, true);
+        check(sectors, Some(sectors / 2), false, true);
+        check(sectors, Some(sectors + 1), false, false);
+        // One that ends before its file does says nothing of the file's end.
+        check(sectors / 2, Some(sectors), true, true);
+        check(sectors, None, false, true);
+    }
+
+    #[test]
+    fn the_file_itself_tells_how_long_it_has_become() {
+        let sectors = MIB / SECTOR_BYTES;
+        let dir = machine(sectors, Some(2 * sectors));
+        let image = dir.path().join("image");
+        let file = std::fs::File::create(&image).unwrap();
+        let on = Some(identity::thing(&image).unwrap());
+        for (length, is_limited, expect) in [
+            (2 * MIB, false, true),
+            (2 * MIB, true, true),
+            (MIB, false, false),
+            (MIB, true, false),
+        ] {
+            file.set_len(length).unwrap();
+            let found = maybe(dir.path(), "loop0", is_limited, on).is_some();
+            assert_eq!(found, expect, "{length} {is_limited}");
+        }
     }
 }

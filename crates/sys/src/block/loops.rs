@@ -60,14 +60,6 @@ impl OfFile {
             inode: self.inode,
         }
     }
-
-    /// Whether a loop device may lie on this file under another number: what shows another file shows all of it.
-    fn may_end_with(&self, tree: &Tree, name: &str, backing: Backing) -> bool {
-        let sectors = tree.read_number(&format!("{CLASS}/{name}/size"));
-        let ends = sectors.map(|sectors| backing.offset.saturating_add(sectors * SECTOR_BYTES));
-        let whole = self.length / SECTOR_BYTES * SECTOR_BYTES;
-        backing.is_limited || ends.is_ok_and(|ends| ends == whole)
-    }
 }
 
 /// The loop devices that lie on one of these regular files: the place of the file, and the loop's name; and one of
@@ -79,7 +71,7 @@ pub(super) fn loops_on_files(
     ask: Ask<'_>,
 ) -> (Vec<(usize, String)>, Option<Unasked>) {
     let (mut found, mut unasked) = (Vec::new(), None);
-    let view = View::own(tree).ok();
+    let view = View::own(tree);
     let all = loops(tree).unwrap_or_else(|why| {
         unasked = Some(Unasked::Unlisted(why));
         Vec::new()
@@ -102,23 +94,37 @@ pub(super) fn loops_on_files(
             }
         };
         let Some(backing) = backing else { continue };
-        let known = view.as_ref();
-        let known = known.and_then(|view| view.elsewhere(tree, backing.on, path.as_deref()));
+        let known = match &view {
+            Ok(view) => view.elsewhere(tree, backing.on, path.as_deref()),
+            Err(_) => None,
+        };
         let real = known.as_ref().and_then(|known| known.real.as_ref());
         let real = real.map(|(_, real)| *real);
         let is_on = |file: &OfFile| [Some(backing.on), real].contains(&Some(file.thing()));
         if let Some(place) = files.iter().position(is_on) {
             found.push((place, name));
-        } else if let Some(known) = known.filter(|known| known.real.is_none() && !known.is_remote)
-            && files
-                .iter()
-                .any(|file| file.may_end_with(tree, &name, backing))
+        } else if let Some(known) = known {
+            let ends = end_of(tree, &name, backing);
+            let may_be = |file: &OfFile| known.may_be(ends, Some(file.length));
+            if files.iter().any(may_be) {
+                let kind = known.kind;
+                unasked.get_or_insert(Unasked::Elsewhere { name, path, kind });
+            }
+        } else if let (Err(why), Thing::File { device, .. }) = (&view, backing.on)
+            && libc::major(device) == 0
         {
-            let kind = known.kind;
-            unasked.get_or_insert(Unasked::Elsewhere { name, path, kind });
+            let why = why.clone();
+            unasked.get_or_insert(Unasked::Loop { name, path, why });
         }
     }
     (found, unasked)
+}
+
+/// Where a loop device ends on what it lies on; `None` where that is not told.
+fn end_of(tree: &Tree, name: &str, backing: Backing) -> Option<u64> {
+    let sectors = tree.read_number(&format!("{CLASS}/{name}/size")).ok()?;
+    let bytes = sectors.saturating_mul(SECTOR_BYTES);
+    Some(backing.offset.saturating_add(bytes))
 }
 
 /// How the kernel ends the path of a file that has lost this name (`d_path` of `fs/d_path.c`).
@@ -227,11 +233,56 @@ mod tests {
         for kind in ["overlay", "fuse.bindfs", "ecryptfs", "a-new-one"] {
             check(kind, 1024, 0, false, true);
             check(kind, 1100, 0, false, true);
-            check(kind, 4096, 0, false, false);
+            // The file has grown since.
+            check(kind, 4096, 0, false, true);
             check(kind, 4096, 3072, false, true);
             check(kind, 4096, 0, true, true);
+            check(kind, 1000, 0, false, false);
+            check(kind, 4096, 3584, false, false);
         }
         check("nfs4", 1024, 0, false, false);
         check("btrfs", 1024, 0, false, false);
+        // What cannot be read rules nothing out.
+        write("sys/class/block/loop3/size", "");
+        check("overlay", 1, 0, false, true);
+        check("nfs4", 1, 0, false, false);
+    }
+
+    #[test]
+    fn without_mountinfo_a_file_without_a_device_may_be_any() {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("dev", "7:3\n"),
+            ("size", "2\n"),
+            ("loop/backing_file", "/x\n"),
+        ] {
+            let path = dir.path().join("sys/class/block/loop3").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let said = |(major, minor), inode| {
+            let device = libc::makedev(major, minor);
+            let backing = Backing {
+                on: Thing::File { device, inode },
+                offset: 0,
+                is_limited: false,
+            };
+            let file = OfFile {
+                device: libc::makedev(0, 30),
+                inode: 7,
+                length: 1,
+            };
+            let all = &|_: &str, _| Ok(Some(backing));
+            let (found, unasked) = loops_on_files(&Tree::at(dir.path()), &[file], all);
+            (found.len(), unasked.map(|unasked| unasked.to_string()))
+        };
+        let (found, why) = said((0, 40), 7);
+        assert_eq!(found, 0);
+        assert!(
+            why.unwrap()
+                .ends_with("(read `/proc/self/mountinfo`: ENOENT)")
+        );
+        assert_eq!(said((0, 30), 7), (1, None), "it is the file");
+        assert_eq!(said((8, 1), 7), (0, None), "its number says where it lies");
     }
 }

@@ -139,8 +139,8 @@ impl Cgroups {
     }
 
     /// What the memory limits leave, in bytes: limit less what is in use, page cache counted as free; the tightest of
-    /// all levels, `None` where no level has a limit.
-    pub fn memory_room(&self, tree: &Tree) -> Result<Option<u64>, TreeError> {
+    /// all levels, with the limit of that level; `None` where no level has one.
+    pub fn memory_room(&self, tree: &Tree) -> Result<Option<(u64, u64)>, TreeError> {
         let group = self.memory.as_ref().map_err(Clone::clone)?;
         let rooms = group.over_levels(|level| room_at(tree, level, group.unified))?;
         Ok(rooms.into_iter().flatten().min())
@@ -263,7 +263,7 @@ fn limit_v2(tree: &Tree, level: &str, file: &str) -> Result<Option<u64>, TreeErr
 /// The limit of one level less what is used at it, page cache not counted, because it is given up first. Files that lie
 /// in memory (tmpfs, shared memory) are counted with the page cache and can only be swapped out. Where v2 throttles
 /// before it kills (`memory.high`), that is the limit: beyond it the kernel takes pages away while we measure.
-fn room_at(tree: &Tree, level: &str, unified: bool) -> Result<Option<u64>, TreeError> {
+fn room_at(tree: &Tree, level: &str, unified: bool) -> Result<Option<(u64, u64)>, TreeError> {
     let (limit, used, [cache, in_memory]) = if unified {
         let limits = [
             memory_v2(tree, level)?,
@@ -290,7 +290,7 @@ fn room_at(tree: &Tree, level: &str, unified: bool) -> Result<Option<u64>, TreeE
         .unwrap_or(0)
         .saturating_sub(bytes(in_memory).unwrap_or(0));
     let kept = used.saturating_sub(given_up);
-    Ok(Some(limit.saturating_sub(kept)))
+    Ok(Some((limit.saturating_sub(kept), limit)))
 }
 
 /// A kernel that is too old for a control sets no limit by it.

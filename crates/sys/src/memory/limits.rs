@@ -16,6 +16,8 @@ const OWN_GROUPS: &str = "/proc/self/cgroup";
 pub struct Room {
     /// The bytes.
     pub bytes: u64,
+    /// All that the one who limits it has, in bytes.
+    pub total: u64,
     /// `available memory` or `the cgroup's memory limit`.
     pub whose: &'static str,
 }
@@ -41,6 +43,7 @@ fn within(tree: &Tree, groups: Result<Cgroups, TreeError>) -> Result<Room, TreeE
         .ok_or_else(|| TreeError::content(MEMINFO, "it has no MemAvailable"))?;
     let machine = Room {
         bytes: available,
+        total: kibibytes(&info, "MemTotal").unwrap_or(available),
         whose: "available memory",
     };
     // Where there is no cgroup, or one that cannot be read, the machine alone limits.
@@ -48,8 +51,9 @@ fn within(tree: &Tree, groups: Result<Cgroups, TreeError>) -> Result<Room, TreeE
         return Ok(machine);
     };
     match groups.memory_room(tree) {
-        Ok(Some(bytes)) if bytes < machine.bytes => Ok(Room {
+        Ok(Some((bytes, total))) if bytes < machine.bytes => Ok(Room {
             bytes,
+            total,
             whose: "the cgroup's memory limit",
         }),
         _ => Ok(machine),

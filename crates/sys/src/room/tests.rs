@@ -44,11 +44,56 @@ fn in_memory_what_is_free_of_memory_counts_too() {
     let mut room = Room::default();
     room.add_memory(&machine.tree());
     assert_eq!(room.bounds[0].free_bytes, 100 << 10);
+    assert_eq!(room.bounds[0].total_bytes, 1000 << 10);
     let words = " of memory, in which it lies (available memory),";
     assert_eq!(room.bounds[0].whose.as_deref(), Some(words));
     let nothing = Machine::new();
     room.add_memory(&nothing.tree());
     assert_eq!((room.bounds.len(), room.unasked.len()), (1, 1));
+}
+
+#[test]
+fn in_memory_of_a_group_its_own_limit_is_all_that_there_is() {
+    let machine = Machine::new();
+    for (path, text) in [
+        (
+            "proc/meminfo",
+            "MemTotal: 1024000 kB\nMemAvailable: 512000 kB\n",
+        ),
+        ("proc/self/cgroup", "0::/a\n"),
+        ("proc/self/mountinfo", "30 1 0:26 / /cg rw - cgroup2 c rw\n"),
+        ("cg/a/memory.max", "104857600\n"),
+        ("cg/a/memory.current", "83886080\n"),
+        ("cg/a/memory.stat", "anon 1\nfile 0\n"),
+    ] {
+        machine.write(path, text);
+    }
+    let mut room = Room::default();
+    room.add_memory(&machine.tree());
+    let bound = &room.bounds[0];
+    assert_eq!((bound.free_bytes, bound.total_bytes), (20 << 20, 100 << 20));
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_said() {
+    let machine = Machine::new();
+    let room = of(&machine.tree(), machine.0.path()).unwrap();
+    let said = |room: &Room, words: &str| room.unasked.iter().any(|why| why.contains(words));
+    assert!(
+        said(&room, "(read `/proc/self/mountinfo`: ENOENT)"),
+        "{room:?}"
+    );
+    machine.write("proc/self/mountinfo", "");
+    let room = of(&machine.tree(), machine.0.path()).unwrap();
+    assert!(!said(&room, "mountinfo"), "{room:?}");
+    // An image without a path, and a disk.
+    machine.write("sys/class/block/loop1/loop/backing_file", "\n");
+    machine.write("sys/class/block/sda/dev", "8:0\n");
+    let mut room = Room::default();
+    room.add_device(&machine.tree(), "loop1", 0);
+    room.add_device(&machine.tree(), "sda", 0);
+    assert_eq!(room.unasked.len(), 1);
+    assert!(said(&room, "what `loop1` lies on"), "{room:?}");
 }
 
 #[test]
@@ -121,6 +166,7 @@ fn a_loop_device_on_a_file_with_holes_is_limited_by_what_is_below() {
 fn an_overlay_is_limited_by_its_upper_directory() {
     let machine = Machine::new();
     machine.write("upper/x", "");
+    machine.write("proc/self/mountinfo", "");
     let space = probe::file_system(machine.0.path()).unwrap();
     let overlay = "30 1 0:99 / /m rw - overlay overlay rw,lowerdir=/l,upperdir=/upper,workdir=/w\n";
     let mut room = Room::default();

@@ -56,6 +56,21 @@ impl Limits {
         sys::room::of(&Tree::real(), dir).map(Self)
     }
 
+    /// Those of an open file, whatever its path leads to by now.
+    fn of_file(file: &File) -> std::io::Result<Self> {
+        let handle = sys::io::file::handle_path(file);
+        let mut limits = Self::of(asked_at(&std::fs::read_link(&handle)?))?;
+        let own = sys::probe::file_system(&handle)?;
+        let own = Bound {
+            free_bytes: own.free_bytes,
+            total_bytes: own.total_bytes,
+            needed_bytes: None,
+            whose: None,
+        };
+        limits.0.bounds.insert(0, own);
+        Ok(limits)
+    }
+
     /// Limits of a file system alone.
     #[cfg(test)]
     pub(super) fn plain(free_bytes: u64, total_bytes: u64) -> Self {
@@ -108,14 +123,14 @@ impl Limits {
         self
     }
 
-    /// Why nothing more may be written, where others have taken meanwhile what is to stay free.
-    fn taken_by_others(&self) -> Option<String> {
+    /// Why nothing more may be written, where less is free by now than has to stay free.
+    fn too_little_left(&self) -> Option<String> {
         let is_short = |bound: &&Bound| {
             bound.free_bytes < kept(bound.total_bytes) && of_bound(bound) < u64::MAX
         };
         let bound = self.0.bounds.iter().find(is_short)?;
         Some(format!(
-            "others fill the file system meanwhile: of {} MiB{} {} are free, and {} are to stay so",
+            "less is free than has to stay free: of {} MiB{} {} are free, and {} have to stay so",
             bound.total_bytes >> 20,
             bound.whose.as_deref().unwrap_or(""),
             bound.free_bytes >> 20,
@@ -129,13 +144,26 @@ pub fn unasked(dir: &Path) -> Vec<String> {
     Limits::of(dir).map_or_else(|_| Vec::new(), |limits| limits.0.unasked)
 }
 
-/// Refuses to go on with a file where others have taken what is to stay free.
+/// Refuses to go on with a file where less is free than has to stay free.
 pub(super) fn leave_enough(file: &File) -> std::io::Result<()> {
-    let path = std::fs::read_link(sys::io::file::handle_path(file))?;
-    let limits = Limits::of(path.parent().unwrap_or(&path))?;
-    limits
-        .taken_by_others()
+    Limits::of_file(file)?
+        .too_little_left()
         .map_or(Ok(()), |why| Err(std::io::Error::other(why)))
+}
+
+/// Where the room for a file is asked for: its directory, or the file itself where a file of another file system is
+/// mounted on it alone. Another number does not say that: an overlay has several.
+fn asked_at(path: &Path) -> &Path {
+    let dir = path.parent().unwrap_or(path);
+    let on = |path: &Path| path.metadata().ok().map(|found| found.dev());
+    let is_point = || {
+        let points = sys::mounts::points(&Tree::real()).unwrap_or_default();
+        path.canonicalize().is_ok_and(|path| points.contains(&path))
+    };
+    match (on(path), on(dir)) {
+        (Some(own), Some(other)) if own != other && is_point() => path,
+        _ => dir,
+    }
 }
 
 /// What files of a run take in `dir`, which is what the least test file takes where it is not said, and the room for
@@ -253,7 +281,7 @@ fn needs<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<Needs<'a>> {
     for (path, bytes) in files {
         let there = path.symlink_metadata().ok();
         let is_whole = there.as_ref().is_some_and(|there| there.len() >= bytes);
-        let dir = path.parent().unwrap_or(path);
+        let dir = asked_at(path);
         // A directory that is not there is refused where the file is made.
         let Some(system) = dir.metadata().ok().filter(|_| !is_whole) else {
             continue;
@@ -322,15 +350,33 @@ mod tests {
         let (room, rule) = add(60 * M, 100 * M, Some(31 * M), " below");
         assert_eq!(room, 30 * M);
         assert!(rule.starts_with("of 100 MiB below 60"), "{rule}");
-        // Others take what is to stay free, of what is ours and not of what is no matter.
-        assert_eq!(limits.taken_by_others(), None);
+        // What has to stay free is taken, of what is ours and not of what is no matter.
+        assert_eq!(limits.too_little_left(), None);
         limits.0.bounds[1].free_bytes = 9 * M;
-        let why = limits.taken_by_others().unwrap();
-        let words = "of 100 MiB that the quota of user 7 allows 9 are free, and 10 are to stay so";
+        let why = limits.too_little_left().unwrap();
+        let words = "of 100 MiB that the quota of user 7 allows 9 are free, and 10 have to stay so";
         assert!(why.ends_with(words), "{why}");
         let freed = limits.with_freed(51 * M);
-        assert_eq!(freed.taken_by_others(), None);
+        assert_eq!(freed.too_little_left(), None);
         assert_eq!(freed.room(), 30 * M);
+    }
+
+    #[test]
+    fn an_open_file_has_the_room_of_its_own_file_system_whatever_its_name_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let file = File::create(&path).unwrap();
+        let total = sys::probe::file_system(dir.path()).unwrap().total_bytes;
+        let own = Limits::of_file(&file).unwrap();
+        assert_eq!(own.0.bounds[0].total_bytes, total);
+        assert_eq!(asked_at(&path), dir.path());
+        assert_eq!(asked_at(&dir.path().join("new")), dir.path());
+        // Its name leads to a file of another file system that is not mounted there.
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/proc/version", &path).unwrap();
+        assert_eq!(asked_at(&path), dir.path());
+        let own = Limits::of_file(&file).unwrap();
+        assert_eq!(own.0.bounds[0].total_bytes, total);
     }
 
     fn on(path: &Path, bytes: u64) -> Task {
@@ -390,5 +436,57 @@ mod tests {
         for words in ["files together of 5121 MiB", "room for 5120 MiB"] {
             assert!(why.contains(words), "{why}");
         }
+    }
+}
+
+#[cfg(test)]
+mod root {
+    use super::*;
+
+    #[test]
+    #[ignore = "root: mounts a file system in memory, and one file of it"]
+    #[expect(clippy::disallowed_methods, reason = "the test mounts by mount(8)")]
+    fn a_file_that_is_mounted_alone_has_the_room_of_its_own_file_system() {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [memory, at] = dirs.each_ref().map(tempfile::TempDir::path);
+        let (from, to) = (memory.join("a"), at.join("a"));
+        std::fs::write(&to, "").unwrap();
+        let run = |words: &[&str], paths: &[&Path]| {
+            let mut command = std::process::Command::new(words[0]);
+            command.args(&words[1..]).args(paths);
+            assert!(command.status().unwrap().success(), "{command:?}");
+        };
+        let size = 64 << 20;
+        run(
+            &["mount", "-t", "tmpfs", "-o", "size=64M", "none"],
+            &[memory],
+        );
+        std::fs::write(&from, "").unwrap();
+        run(&["mount", "--bind"], &[&from, &to]);
+        let file = File::create(&to).unwrap();
+        let own = Limits::of_file(&file);
+        let found = (asked_at(&to), Limits::of(asked_at(&to)));
+        // Nothing is left of the file system of the file, and much of that of its directory.
+        let fill = std::fs::write(memory.join("fill"), vec![1; 60 << 20]);
+        let left = leave_enough(&file);
+        drop(file);
+        run(&["umount"], &[&to]);
+        run(&["umount"], &[memory]);
+        fill.unwrap();
+        assert_eq!(found.0, to);
+        for limits in [own, found.1] {
+            let bounds = limits.unwrap().0.bounds;
+            assert_eq!(bounds[0].total_bytes, size);
+            assert!(
+                bounds
+                    .iter()
+                    .all(|bound| bound.whose.is_some() || bound.total_bytes == size)
+            );
+        }
+        let why = left.unwrap_err().to_string();
+        assert!(
+            why.contains("less is free than has to stay free: of 64 MiB 4 are free"),
+            "{why}"
+        );
     }
 }

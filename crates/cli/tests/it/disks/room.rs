@@ -90,8 +90,10 @@ mod root {
         };
         let bed = Bed::new();
         let done = run(&bed, &volume.dir(), "256M", &[]);
-        done.code(4)
-            .err_has(&["the limit of the quota group 1/0", "which cannot be asked"]);
+        done.code(4).err_has(&[
+            "not asked, and it may limit",
+            "the limit of the quota group 1/0",
+        ]);
         volume.is_as_before();
         // And of a file that a job names nothing stays either.
         let named = format!("--filename={}/data", volume.dir().display());

@@ -101,7 +101,7 @@ mod root {
         let reasons = reasons(&bed);
         let said = |words: &str| reasons.iter().any(|why| why.contains(words));
         assert!(
-            said("No space left on device") || said("others fill the file system meanwhile"),
+            said("No space left on device") || said("less is free than has to stay free"),
             "{reasons:?}"
         );
         assert_eq!(disk.left(), ["fill"]);
