@@ -6,7 +6,8 @@
 //! joined, and their parameters then say what differs. A definition of which a side knows only a part is joined only
 //! with a job of the same name, and what is not known is told.
 //!
-//! Two jobs of one run with the same definition are joined in their order, those of the same name first.
+//! Under other names a job is joined where a single one is left on each side that has its definition: which of several
+//! it is cannot be told, for the names of files are no part of a definition.
 
 mod rename;
 
@@ -109,7 +110,7 @@ fn units(run: &Run, of: &WorkOf<'_>) -> Vec<Unit> {
             continue;
         };
         if in_parts {
-            work.definition = work.definition.perhaps_beside_others();
+            work.definition = work.definition.without_target();
         }
         let key = work.definition.always_known();
         let unit = Unit::new(case, work);
@@ -122,7 +123,23 @@ fn units(run: &Run, of: &WorkOf<'_>) -> Vec<Unit> {
             }
         }
     }
+    if in_parts {
+        beside(&mut units, run.plan.cases.len());
+    }
     units
+}
+
+/// An output does not say which of its jobs worked at the same time. One that all of its cases are of was alone.
+fn beside(units: &mut [Unit], cases: usize) {
+    let is_alone = matches!(&*units, [only] if only.cases.len() == cases);
+    for unit in units {
+        let definition = unit.work.definition.clone();
+        unit.work.definition = if is_alone {
+            definition.beside(0)
+        } else {
+            definition.perhaps_beside_others()
+        };
+    }
 }
 
 /// What there is to say of two sides whose jobs were joined.
@@ -205,6 +222,26 @@ fn has_twins(run: &Run, base: &[Run]) -> bool {
 /// So many jobs of one kind are held against one: an import may have thousands.
 const NEAR_MAX: usize = 64;
 
+/// A job of the reference, with what only one of them knows.
+type Match = (usize, Vec<&'static str>);
+
+/// How many jobs of one definition are left on each side, where which of them is which cannot be told.
+#[derive(Clone, Copy, Debug)]
+struct Several {
+    /// The first of the reference.
+    there: usize,
+    base: usize,
+    other: usize,
+}
+
+impl Several {
+    /// As what keeps jobs apart.
+    fn told(self) -> (&'static str, String, String) {
+        const NAME: &str = "number of such jobs";
+        (NAME, self.base.to_string(), self.other.to_string())
+    }
+}
+
 /// Runs on their way to the names of the base.
 #[derive(Default)]
 struct Joint {
@@ -226,7 +263,7 @@ impl Joint {
     /// Takes a run: its jobs become part of the reference where it is one of the base.
     fn take(&mut self, run: &mut Run, of_base: bool, of: &WorkOf<'_>) -> Told {
         let units = units(run, of);
-        let found = self.matched(&units);
+        let (found, several) = self.matched(&units);
         let mut renamed = Renamed::default();
         let mut told = Told::default();
         let taken: BTreeSet<usize> = found.iter().flatten().map(|(there, _)| *there).collect();
@@ -239,7 +276,8 @@ impl Joint {
                 }
                 None => {
                     self.stays(unit, run);
-                    told.not_joined.extend(self.nearest(unit, &taken));
+                    told.not_joined
+                        .extend(self.nearest(unit, &taken, several.get(&at)));
                 }
             }
         }
@@ -283,11 +321,17 @@ impl Joint {
     }
 
     /// Which job of the reference each of these is, with what only one of them knows: each one once, those of the same
-    /// case first, then those that are known in full, then by the name of the job, then in order.
-    fn matched(&self, units: &[Unit]) -> Vec<Option<(usize, Vec<&'static str>)>> {
-        let mut found: Vec<Option<(usize, Vec<&'static str>)>> = vec![None; units.len()];
+    /// case first, then those that are known in full, by the name of the job and then where there is a single one. And
+    /// those that could be several, or one that several could be.
+    fn matched(&self, units: &[Unit]) -> (Vec<Option<Match>>, BTreeMap<usize, Several>) {
+        let mut found: Vec<Option<Match>> = vec![None; units.len()];
+        let mut several = BTreeMap::new();
         let mut free = self.by_key.clone();
         for closeness in Closeness::ALL {
+            if matches!(closeness, Closeness::Definition) {
+                several = self.single(units, &mut found, &mut free);
+                continue;
+            }
             for (unit, found) in units.iter().zip(&mut found) {
                 let key = unit.work.definition.always_known();
                 let Some(free) = free.get_mut(&key).filter(|_| found.is_none()) else {
@@ -310,7 +354,51 @@ impl Joint {
                 }
             }
         }
-        found
+        several.retain(|at, _| found[*at].is_none());
+        (found, several)
+    }
+
+    /// Finds those of the same definition where there is a single one on each side; the others of which there is any.
+    fn single(
+        &self,
+        units: &[Unit],
+        found: &mut [Option<Match>],
+        free: &mut HashMap<String, Vec<usize>>,
+    ) -> BTreeMap<usize, Several> {
+        let mut fits: Vec<(usize, String, Vec<Match>)> = Vec::new();
+        let mut wanted: HashMap<usize, usize> = HashMap::new();
+        for (at, unit) in units.iter().enumerate() {
+            let key = unit.work.definition.always_known();
+            let Some(of_kind) = free.get(&key).filter(|_| found[at].is_none()) else {
+                continue;
+            };
+            // Of more than are looked at it is not known that there is a single one.
+            let near = of_kind.iter().take(NEAR_MAX + 1).filter_map(|there| {
+                let unknown = Closeness::Definition.of(&self.reference[*there], unit)?;
+                Some((*there, unknown))
+            });
+            let near: Vec<Match> = near.collect();
+            for (there, _) in &near {
+                *wanted.entry(*there).or_default() += 1;
+            }
+            fits.push((at, key, near));
+        }
+        let mut several = BTreeMap::new();
+        for (at, key, near) in fits {
+            let Some(first) = near.first() else {
+                continue;
+            };
+            let (base, other) = (near.len(), wanted[&first.0]);
+            let of_kind = free.entry(key).or_default();
+            if (base, other) == (1, 1) && of_kind.len() <= NEAR_MAX {
+                of_kind.retain(|there| *there != first.0);
+                found[at] = Some(first.clone());
+            } else {
+                let there = first.0;
+                several.insert(at, Several { there, base, other });
+            }
+        }
+        several
     }
 
     /// Whether the same case of the same parameters stands in the base: there is nothing to do then.
@@ -371,7 +459,12 @@ impl Joint {
 
     /// A job of the reference that is of the same kind and not the same, with what keeps them apart. Of one of the same
     /// case its parameters say so.
-    fn nearest(&self, unit: &Unit, taken: &BTreeSet<usize>) -> Option<NotJoined> {
+    fn nearest(
+        &self,
+        unit: &Unit,
+        taken: &BTreeSet<usize>,
+        several: Option<&Several>,
+    ) -> Option<NotJoined> {
         let own = &unit.work.definition;
         let of_kind = self.by_key.get(&own.always_known())?;
         if unit
@@ -381,12 +474,14 @@ impl Joint {
         {
             return None;
         }
-        let there = of_kind.iter().find(|there| !taken.contains(there))?;
-        let there = &self.reference[*there];
+        let of_several = several.map(|several| several.there);
+        let left = || of_kind.iter().find(|there| !taken.contains(there)).copied();
+        let there = &self.reference[of_several.or_else(left)?];
         let theirs = &there.work.definition;
-        let parameters = match theirs.against(own) {
-            Agreement::Differ(facts) => facts,
-            Agreement::Same(unknown) => {
+        let parameters = match (several, theirs.against(own)) {
+            (Some(several), _) => vec![several.told()],
+            (None, Agreement::Differ(facts)) => facts,
+            (None, Agreement::Same(unknown)) => {
                 let both = |name| (name, theirs.told(name), own.told(name));
                 unknown.into_iter().map(both).collect()
             }
@@ -429,7 +524,7 @@ enum Closeness {
     Name,
     /// The same definition.
     Definition,
-    /// The same name, and the same definition as far as it is known.
+    /// The same case or name, and the same definition as far as it is known.
     AsKnown,
 }
 
@@ -445,12 +540,13 @@ impl Closeness {
         let same_name = names[0].is_some() && names[0] == names[1];
         let same_case = a.cases.iter().any(|case| b.cases.contains(case));
         let has = |name: &String| b.figures.contains_key(name);
+        let is_sure = !Definition::is_in_doubt(&unknown);
         let is_so = a.figures.keys().any(has)
             && match self {
-                Self::Case => unknown.is_empty() && same_case,
-                Self::Name => unknown.is_empty() && same_name,
-                Self::Definition => unknown.is_empty(),
-                Self::AsKnown => same_name,
+                Self::Case => is_sure && same_case,
+                Self::Name => is_sure && same_name,
+                Self::Definition => is_sure,
+                Self::AsKnown => same_name || same_case,
             };
         is_so.then_some(unknown)
     }

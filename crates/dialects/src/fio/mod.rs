@@ -34,7 +34,7 @@ pub use job::Job;
 pub use jobfile::{Found, Surroundings};
 pub use plan::{Eta, Format, Group, IdleProf, MAX_JOBS, Output, Plan, Remark, Request};
 pub use program::{Has, PROGRAM, ProgramOption};
-pub use read::{BESIDE, NAME, figures, work};
+pub use read::{NAME, figures, work};
 pub use resolve::resolve;
 pub use safety::names_device;
 pub use showcmd::{arguments, show_command};

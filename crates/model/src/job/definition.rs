@@ -1,18 +1,16 @@
 //! What decides the figures of storage jobs: jobs of one definition do the same work, whatever they are called and
 //! whichever language described them.
 //!
-//! No part of it are the files and how they were made ready, the order that a seed gives, how long the work goes on and
-//! what is written down of it. Every other field of a job is. Fields that mean nothing for a job, such as the depth of
-//! an engine that waits, are left out, because languages have other defaults for them.
+//! No part of it are the names of files and how they were made ready, the order that a seed gives, how long the work
+//! goes on and what is written down of it. Every other field of a job is. Fields that mean nothing for a job, such as
+//! the depth of an engine that waits, are left out, because languages have other defaults for them.
 
-use super::{
-    Arrivals, Batching, Burn, Contents, IoEngine, Job, OrderHint, Pacing, Redundancy, Steps,
-    SyncOn, Task,
-};
-use crate::digest::Digest;
+mod facts;
+
+use super::Task;
 use crate::params::{ParamValue, Params};
-use crate::pattern::{Blocks, Direction, Distribution};
-use crate::units::{Bytes, Nanos};
+use crate::pattern::Direction;
+use facts::facts;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What every description of a job says: without these two jobs cannot be held against each other.
@@ -28,7 +26,13 @@ const SIZE: &str = "size";
 const DIRECT: &str = "direct";
 /// Whether jobs of the same kind work on the same files.
 const FILES: &str = "filename";
-const BESIDE: &str = "jobs beside it";
+/// What the job works on: files or devices.
+const TARGET: &str = "target";
+/// How much is done, where that is not the size.
+const IO_SIZE: &str = "io_size";
+
+/// How many other jobs worked at the same time; no option of fio is called so.
+pub const BESIDE: &str = "jobs beside it";
 
 /// What decides the figures of one job, or of clones that work at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,11 +119,22 @@ impl Definition {
         self
     }
 
-    /// The same where it is not known which of the jobs had the same files.
+    /// The same where it is not known on which files or devices the jobs worked.
     #[must_use]
     pub fn without_files(mut self) -> Self {
-        if self.facts.remove(FILES).is_some() {
-            self.unknown.insert(FILES);
+        for name in [FILES, TARGET] {
+            if self.facts.remove(name).is_some() {
+                self.unknown.insert(name);
+            }
+        }
+        self
+    }
+
+    /// The same where it is not known whether the jobs worked on files or on devices.
+    #[must_use]
+    pub fn without_target(mut self) -> Self {
+        if self.facts.remove(TARGET).is_some() {
+            self.unknown.insert(TARGET);
         }
         self
     }
@@ -134,8 +149,10 @@ impl Definition {
     /// The same where the size is not known.
     #[must_use]
     pub fn without_size(mut self) -> Self {
-        self.facts.remove(SIZE);
-        self.unknown.insert(SIZE);
+        for name in [SIZE, IO_SIZE] {
+            self.facts.remove(name);
+            self.unknown.insert(name);
+        }
         self
     }
 
@@ -178,16 +195,24 @@ impl Definition {
                 unknown.push(name);
             }
         }
-        if let (Some(here), Some(there)) = (self.beside, other.beside)
-            && here != there
-        {
-            differ.push((BESIDE, here.to_string(), there.to_string()));
+        match (self.beside, other.beside) {
+            (Some(here), Some(there)) if here != there => {
+                differ.push((BESIDE, here.to_string(), there.to_string()));
+            }
+            (Some(_), None) | (None, Some(_)) => unknown.push(BESIDE),
+            _ => {}
         }
         if differ.is_empty() {
             Agreement::Same(unknown)
         } else {
             Agreement::Differ(differ)
         }
+    }
+
+    /// Whether what only one side knows leaves in doubt that both are the same job. Outputs of fio do not say what kind
+    /// of target they had: that is told, and keeps nothing apart.
+    pub fn is_in_doubt(unknown: &[&'static str]) -> bool {
+        unknown.iter().any(|name| *name != TARGET)
     }
 
     /// Whether it says whether the job has this.
@@ -203,6 +228,10 @@ impl Definition {
     /// What it says of this: that it is not set, or not known, as well.
     pub fn told(&self, name: &str) -> String {
         let none = if self.knows(name) { NOT_SET } else { NOT_KNOWN };
+        if name == BESIDE {
+            let beside = self.beside.map(|beside| beside.to_string());
+            return beside.unwrap_or_else(|| NOT_KNOWN.to_owned());
+        }
         let found = self.facts.get(name);
         found.map_or_else(|| none.to_owned(), Clone::clone)
     }
@@ -213,8 +242,7 @@ impl Definition {
         let unknown = not_told.chain(self.unknown.iter().copied());
         let unknown = unknown.map(|name| (name, NOT_KNOWN.to_owned()));
         let facts = self.facts.iter().map(|(name, text)| (*name, text.clone()));
-        let beside = self.beside.filter(|beside| *beside > 0);
-        let beside = beside.map(|beside| (BESIDE, beside.to_string()));
+        let beside = (self.beside != Some(0)).then(|| (BESIDE, self.told(BESIDE)));
         let all = unknown.chain(facts).chain(beside);
         all.map(|(name, text)| (name.to_owned(), ParamValue::Text(text)))
             .collect()
@@ -224,196 +252,6 @@ impl Definition {
 const SHARED: &str = "the same";
 const NOT_SET: &str = "not set";
 const NOT_KNOWN: &str = "not known";
-
-/// The facts of one of several jobs, but for where its part of the file begins. A test names every field of a job, with
-/// those that are no part of this.
-fn facts(task: &Task) -> BTreeMap<&'static str, String> {
-    let job = &task.job;
-    let depth = if job.is_synchronous() { 1 } else { job.depth };
-    let mut all = Facts(BTreeMap::new());
-    all.put(RW, rw(job));
-    all.put(BS, bs(job));
-    all.put(ENGINE, engine_word(job));
-    all.put(DEPTH, depth.to_string());
-    of_order(job, &mut all);
-    of_writes(job, &mut all);
-    of_pace(job, &mut all);
-    of_engine(job, &mut all);
-    of_files(job, &mut all);
-    all.set("cpus_allowed", &task.cpus)
-        .only(!task.cpus.is_empty());
-    all.set("process", &task.process)
-        .only(!task.process.is_plain());
-    all.some("rate_share", task.rate_share.as_ref());
-    all.0
-}
-
-/// Where operations go.
-fn of_order(job: &Job, all: &mut Facts) {
-    let (random, mix) = (job.pattern.random, job.pattern.mix);
-    all.set("rwmixread", &job.read_percent)
-        .only(mix.reads() && mix.writes());
-    all.set("norandommap", &job.repeat_blocks)
-        .only(random && job.repeat_blocks);
-    all.set("random_distribution", &job.distribution)
-        .only(random && job.distribution != Distribution::Uniform);
-    all.set("steps", &job.steps)
-        .only(job.steps != Steps::default());
-    all.some("zones", job.zones.as_ref());
-}
-
-/// What is written, when it is safe, and how it is checked.
-fn of_writes(job: &Job, all: &mut Facts) {
-    let writes = job.pattern.mix.writes();
-    all.set("sync", &job.sync)
-        .only(writes && job.sync != SyncOn::None);
-    all.set("fsync", &job.fsync_every)
-        .only(writes && job.fsync_every > 0);
-    all.set("fdatasync", &job.fdatasync_every)
-        .only(writes && job.fdatasync_every > 0);
-    all.set("end_fsync", &job.fsync_at_end)
-        .only(writes && job.fsync_at_end);
-    all.set("fsync_on_close", &job.fsync_on_close)
-        .only(writes && job.fsync_on_close);
-    all.set("redundancy", &job.redundancy)
-        .only(writes && job.redundancy != Redundancy::default());
-    // Both are data of which storage can save nothing.
-    let is_usual = matches!(job.contents, Contents::Stamped | Contents::Refilled);
-    all.set("contents", &job.contents)
-        .only(writes && job.engine.has_data() && !is_usual);
-    all.some("verify", job.verify.as_ref());
-}
-
-/// How fast it goes.
-fn of_pace(job: &Job, all: &mut Facts) {
-    all.some("rate_iops", job.rate_iops.as_ref());
-    all.set("rate_process", &job.arrivals)
-        .only(job.is_rated() && job.arrivals != Arrivals::Linear);
-    let pauses = job.think > Nanos::ZERO;
-    all.set("thinktime", &job.think.0).only(pauses);
-    all.set("thinktime_blocks", &job.think_blocks)
-        .only(pauses && job.think_blocks > 1);
-    all.set("pacing", &job.pacing)
-        .only(job.pacing != Pacing::default());
-    all.set("flow", &job.flow.weight).only(job.flow.weight > 0);
-    all.some("latency_target", job.latency_target.as_ref());
-}
-
-/// How operations reach the kernel, or what is done in their place.
-fn of_engine(job: &Job, all: &mut Facts) {
-    let is_ring = job.engine == IoEngine::IoUring;
-    all.set("hipri", &job.poll_device).only(job.poll_device);
-    all.set("sqthread_poll", &job.poll_submissions)
-        .only(is_ring && job.poll_submissions);
-    all.set("registerfiles", &job.register_files)
-        .only(is_ring && job.register_files);
-    all.set("fixedbufs", &job.register_buffers)
-        .only(is_ring && job.register_buffers);
-    all.set("batching", &job.batching)
-        .only(!job.is_synchronous() && job.batching != Batching::default());
-    all.some("priorities", job.priorities.as_ref());
-    let names = &job.names;
-    all.set("names", &(names.count, names.bytes, names.statx))
-        .only(names.count > 0);
-    all.set("cpuload", &job.burn)
-        .only(job.burn != Burn::default());
-    if let Some(program) = &job.program {
-        // Its arguments may say whose machine it is.
-        let words = std::iter::once(&program.name).chain(&program.arguments);
-        let digest = words.fold(Digest::EMPTY, |all, word| {
-            all.bytes(word.as_bytes()).word(0)
-        });
-        all.put("program", format!("of digest {:016x}", digest.0));
-    }
-}
-
-/// On how much of which files, and through which cache.
-fn of_files(job: &Job, all: &mut Facts) {
-    let has_data = job.engine.has_data();
-    let through_cache = has_data && !job.direct;
-    let reads = job.pattern.mix.reads();
-    let yes_or_no = if job.direct { "yes" } else { "no" };
-    all.put(DIRECT, yes_or_no.to_owned()).only(has_data);
-    if let Some(size) = job.size.filter(|size| has_data && *size > 0) {
-        all.put(SIZE, Bytes(size).exact());
-    }
-    all.set("nrfiles", &job.files)
-        .only(has_data && job.files.count > 1);
-    let one_size = job.file_sizes.windows(2).all(|pair| pair[0] == pair[1]);
-    all.set("filesize", &job.file_sizes).only(!one_size);
-    all.set("invalidate", &job.invalidate)
-        .only(through_cache && reads && job.invalidate);
-    all.set("fadvise_hint", &job.order_hint)
-        .only(through_cache && job.order_hint != OrderHint::None);
-    all.set("pre_read", &job.pre_read)
-        .only(through_cache && job.pre_read);
-}
-
-/// Facts that are being gathered.
-struct Facts(BTreeMap<&'static str, String>);
-
-/// The fact that was put there last.
-struct Last<'a> {
-    facts: &'a mut Facts,
-    name: &'static str,
-}
-
-impl Facts {
-    fn put(&mut self, name: &'static str, text: String) -> Last<'_> {
-        self.0.insert(name, text);
-        Last { facts: self, name }
-    }
-
-    fn set(&mut self, name: &'static str, value: &dyn std::fmt::Debug) -> Last<'_> {
-        self.put(name, format!("{value:?}"))
-    }
-
-    /// What is there, if anything is.
-    fn some(&mut self, name: &'static str, value: Option<&impl std::fmt::Debug>) {
-        if let Some(value) = value {
-            self.set(name, value);
-        }
-    }
-}
-
-impl Last<'_> {
-    /// Takes it away again where the job has no such thing.
-    fn only(self, applies: bool) {
-        if !applies {
-            self.facts.0.remove(self.name);
-        }
-    }
-}
-
-/// The pattern in the words of fio.
-fn rw(job: &Job) -> String {
-    let words = ["", "rand"].into_iter().flat_map(|order| {
-        ["read", "write", "rw", "trim", "trimwrite"].map(|mix| [order, mix].concat())
-    });
-    let mut words = words.filter(|word| super::Pattern::from_word(word) == Some(job.pattern));
-    words.next().unwrap_or_default()
-}
-
-/// The sizes of operations: one, or one for each direction that the job has.
-fn bs(job: &Job) -> String {
-    let text = |blocks: &Option<Blocks>| match blocks {
-        None => Bytes(job.block_bytes).exact(),
-        Some(Blocks::Fixed(bytes)) => Bytes(*bytes).exact(),
-        Some(blocks) => format!("{blocks:?}"),
-    };
-    let mut all: Vec<String> = job.pattern.mix.used(&job.blocks).map(text).collect();
-    all.dedup();
-    all.join(", ")
-}
-
-/// The engine, as users know it; one that is chosen on the spot by its name where what it is follows from the job.
-fn engine_word(job: &Job) -> String {
-    match job.engine {
-        IoEngine::Auto if job.is_synchronous() => "psync".to_owned(),
-        IoEngine::IoUring => "io_uring".to_owned(),
-        engine => format!("{engine:?}").to_ascii_lowercase(),
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ mod task;
 
 use crate::order::Order as _;
 pub use check::{DEPTH_MAX, HEADER};
-pub use definition::{Agreement, Definition};
+pub use definition::{Agreement, BESIDE, Definition};
 pub use parts::{
     Batching, Behind, Contents, ContinueOn, End, ErrorNumbers, FileOrder, Files, Flow,
     LatencyTarget, Layout, Log, OrderHint, Pacing, Rate, Redundancy, SteadyQuantity, SteadyState,

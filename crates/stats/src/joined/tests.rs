@@ -223,7 +223,11 @@ fn jobs_of_one_name_that_differ_are_not_joined_and_say_in_what() {
         let Refusal::Parameters(differing) = refused(&found, "fio.a@1:iops") else {
             panic!("{found:?}");
         };
-        let names: Vec<&str> = differing.iter().map(|(name, ..)| name.as_str()).collect();
+        // The import does not say what it worked on.
+        let target = differing.iter().find(|of| of.0 == "target").unwrap();
+        assert_eq!(target.1, "not known");
+        let names = differing.iter().map(|(name, ..)| name.as_str());
+        let names: Vec<&str> = names.filter(|name| *name != "target").collect();
         assert_eq!(names, [name]);
     };
     check(|job| job.depth = 1, "iodepth");
@@ -231,6 +235,13 @@ fn jobs_of_one_name_that_differ_are_not_joined_and_say_in_what() {
     check(|job| job.direct = false, "direct");
     check(|job| job.rate_iops = Some(100), "rate_iops");
     check(|job| job.think = model::units::Nanos(5), "thinktime");
+    check(|job| job.end.bytes = Some(1 << 20), "io_size");
+    check(|job| job.end.ops = Some(100), "number_ios");
+    check(
+        |job| (job.end.time_based, job.end.loops) = (false, 3),
+        "loops",
+    );
+    check(|job| job.continue_on.read = true, "continue_on_error");
 }
 
 #[test]
@@ -249,15 +260,104 @@ fn names_that_were_exchanged_are_joined_by_what_the_jobs_are() {
     assert_eq!((run.plan.cases.len(), run.rounds.len()), (2, 2));
 }
 
+/// Which of several it is would be a guess: their files are no part of a definition.
 #[test]
-fn the_same_job_twice_is_joined_in_order_and_by_name_first() {
-    let of = |id, name, iops| said(id, Some(name), &[("iops", iops)]);
-    let here = [of("fio.a@1", "a", 1.0), of("fio.b@1", "b", 10.0)];
-    let there = [of("fio.c@1", "c", 3.0), of("fio.a-2@1", "a", 2.0)];
-    let (joined, found, _) = compared((&here, false), (&there, false));
-    near(ratio(&found, "fio.a@1:iops"), 2.0);
-    near(ratio(&found, "fio.b@1:iops"), 0.3);
-    assert_eq!(joined.joined.len(), 2, "{joined:?}");
+fn the_same_job_twice_is_joined_by_name_and_under_another_one_where_a_single_one_is_left() {
+    let of = |id, name| said(id, Some(name), &[("iops", 1.0)]);
+    let base_a = of("fio.a@1", "a");
+    let base_b = of("fio.b@1", "b");
+    let check = |here: &[Said], there: &[Said], joined: &[(&str, &str)], left: &[(&str, &str)]| {
+        let (told, found, _) = compared((here, false), (there, false));
+        let ids = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            let owned = pairs
+                .iter()
+                .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
+            owned.collect()
+        };
+        assert_eq!(pairs(&told.joined), ids(joined));
+        let near = told.not_joined.iter();
+        let near = near.map(|one| (one.base.to_string(), one.other.to_string()));
+        assert_eq!(near.collect::<Vec<_>>(), ids(left));
+        for one in &told.not_joined {
+            let expect = [here, there].map(|side| side.len().to_string());
+            let found = &one.parameters[..];
+            let [(name, base, other)] = found else {
+                panic!("{found:?}");
+            };
+            assert_eq!(name, "number of such jobs");
+            assert_eq!([base, other], expect.each_ref());
+        }
+        let ratios = found.metrics.iter().filter(|one| one.ratio.is_some());
+        assert_eq!(ratios.count(), joined.len());
+    };
+    // The name, and then the only one that is left.
+    check(
+        &[base_a.clone(), base_b.clone()],
+        &[of("fio.c@1", "c"), of("fio.a-2@1", "a")],
+        &[("fio.b@1", "fio.c@1"), ("fio.a@1", "fio.a-2@1")],
+        &[],
+    );
+    // Two and two, such as disks that have other names now.
+    check(
+        &[of("fio.sda@1", "sda"), of("fio.sdb@1", "sdb")],
+        &[of("fio.disk-b@1", "disk-b"), of("fio.disk-a@1", "disk-a")],
+        &[],
+        &[("fio.sda@1", "fio.disk-b@1"), ("fio.sda@1", "fio.disk-a@1")],
+    );
+    // A warm-up and what is measured.
+    check(
+        &[of("fio.warm@1", "warm"), of("fio.measured@1", "measured")],
+        &[of("fio.final@1", "final")],
+        &[],
+        &[("fio.warm@1", "fio.final@1")],
+    );
+    check(
+        &[of("fio.final@1", "final")],
+        &[of("fio.warm@1", "warm"), of("fio.measured@1", "measured")],
+        &[],
+        &[
+            ("fio.final@1", "fio.warm@1"),
+            ("fio.final@1", "fio.measured@1"),
+        ],
+    );
+    // More than are looked at.
+    let ids = (0..=NEAR_MAX).map(|at| &*format!("fio.x{at}@1").leak());
+    let many: Vec<Said> = ids.map(|id| said(id, None, &[("iops", 1.0)])).collect();
+    let (told, ..) = compared((&many, false), (&[base_a], false));
+    assert_eq!((told.joined.len(), told.not_joined.len()), (0, 1));
+}
+
+#[test]
+fn an_output_of_several_jobs_does_not_say_which_ran_at_the_same_time() {
+    let of = |id, name, depth: fn(&mut Job)| Said {
+        change: depth,
+        ..said(id, Some(name), &[("iops", 1.0)])
+    };
+    let (a, b) = (
+        of("fio.a@1", "a", |_| ()),
+        of("fio.b@1", "b", |job| job.depth = 2),
+    );
+    let c = of("fio.c@1", "c", |_| ());
+    let check = |import: &[Said], own: &Said, unknown: Option<&[&str]>| {
+        let own = std::slice::from_ref(own);
+        for (base, other) in [
+            ((import, true), (own, false)),
+            ((own, false), (import, true)),
+        ] {
+            let (told, found, _) = compared(base, other);
+            let told = told.joined.first().map(|one| one.unknown.clone());
+            let ratios = found.metrics.iter().filter(|one| one.ratio.is_some());
+            assert_eq!(ratios.count(), usize::from(unknown.is_some()));
+            let unknown = unknown.map(|all| all.iter().map(|name| (*name).to_owned()).collect());
+            assert_eq!(told, unknown);
+        }
+    };
+    // Alone it was alone, whatever it is called.
+    check(std::slice::from_ref(&a), &a, Some(&["target"]));
+    check(std::slice::from_ref(&a), &c, Some(&["target"]));
+    let both = [a.clone(), b];
+    check(&both, &a, Some(&["target", "jobs beside it"]));
+    check(&both, &c, None);
 }
 
 #[test]
@@ -269,7 +369,7 @@ fn what_a_text_lacks_is_told_where_the_name_is_the_same_and_keeps_others_apart()
     let own = [said("fio.t@1", Some("t"), &[("iops", 100.0)])];
     let (joined, found, _) = compared((&[text("fio.t@1", Some("t"))], true), (&own, false));
     near(ratio(&found, "fio.t@1:iops"), 2.0);
-    assert_eq!(joined.joined[0].unknown, ["direct", "size"]);
+    assert_eq!(joined.joined[0].unknown, ["direct", "size", "target"]);
     let (joined, found, _) = compared((&[text("fio.u@1", Some("u"))], true), (&own, false));
     assert_eq!(joined.joined, []);
     let [near] = &joined.not_joined[..] else {

@@ -9,6 +9,7 @@ use super::surroundings::Machine;
 use dialects::figures::Figures;
 use dialects::figures::run::{Source, of_rounds};
 use dialects::fio::Plan;
+use model::job::BESIDE;
 use model::params::ParamValue;
 use model::plan::PlannedCase;
 use model::record::{Round, Run};
@@ -78,10 +79,7 @@ fn of_phase(run: &Run, plan: &Plan, phase: &Phase<'_>) -> Option<(Vec<PlannedCas
     let jobs: u32 = phase.jobs.iter().map(|(_, job)| job.members()).sum();
     let cases = apart.plan.cases.iter().map(|case| {
         let beside = jobs.saturating_sub(case.id.copies);
-        let beside = (
-            dialects::fio::BESIDE.to_owned(),
-            ParamValue::Count(beside.into()),
-        );
+        let beside = (BESIDE.to_owned(), ParamValue::Count(beside.into()));
         let params = case
             .params
             .iter()
@@ -93,20 +91,99 @@ fn of_phase(run: &Run, plan: &Plan, phase: &Phase<'_>) -> Option<(Vec<PlannedCas
             ..case.clone()
         }
     });
-    let mut taken: Vec<Round> = Vec::new();
-    for case in &apart.plan.cases {
-        let own: Vec<&Round> = apart.rounds_of(&case.id).collect();
-        // Clones that are told under one name are as many rounds of it.
-        let each = own.len() / rounds.len().max(1);
-        for (at, one) in own.into_iter().enumerate() {
-            let of = rounds.get(at / each.max(1))?;
-            taken.push(Round {
-                case: one.case.clone(),
-                outcome: one.outcome.clone(),
-                partial: None,
-                ..(*of).clone()
-            });
+    let taken = rounds_of_texts(&rounds, &texts)?;
+    Some((cases.collect(), taken))
+}
+
+/// What the text of each round says, as rounds of the times of that one: a text may say the same of several clones, and
+/// another one of fewer.
+fn rounds_of_texts(rounds: &[&Round], texts: &[(Source<'_>, &[Figures])]) -> Option<Vec<Round>> {
+    let mut all: Vec<Round> = Vec::new();
+    for (of, text) in rounds.iter().zip(texts) {
+        let own = of_rounds(std::slice::from_ref(text), &|_, _| None);
+        let own = own.ok().flatten()?.rounds.into_iter();
+        all.extend(own.map(|one| Round {
+            case: one.case,
+            outcome: one.outcome,
+            partial: None,
+            ..(*of).clone()
+        }));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialects::figures::Figure;
+    use model::order::Keyed as _;
+    use model::record::Outcome;
+    use model::spec::{MetricClass, Nature};
+    use model::units::{Nanos, Unit};
+    use std::collections::BTreeMap;
+
+    fn figures(value: f64) -> Figures {
+        Figures {
+            cut_short: None,
+            output: 0,
+            version: None,
+            when: None,
+            test: "fio.c".to_owned(),
+            title: "c".to_owned(),
+            copies: 1,
+            nature: Nature::Storage,
+            params: BTreeMap::new(),
+            values: vec![Figure::rate(
+                "iops",
+                Unit::OpsPerSecond,
+                MetricClass::Throughput,
+                value,
+            )],
+            ours: None,
         }
     }
-    Some((cases.collect(), taken))
+
+    /// The value says of which round it is.
+    #[test]
+    fn figures_have_the_times_of_their_own_round() {
+        let binary = testkit::meta("20261121-004311-9f3c").binary;
+        let source = Source {
+            program: "fio",
+            file: "",
+            text: "",
+            binary: &binary,
+        };
+        let case = testkit::case("fio.whole@3", Vec::new()).id;
+        let rounds = [1_u32, 2, 3].map(|pass| Round {
+            pass,
+            took: Nanos(pass.into()),
+            ..testkit::round(
+                &case,
+                pass,
+                Outcome::Done(testkit::measured(&[("iops", 1.0)])),
+            )
+        });
+        let check = |counts: [usize; 3]| {
+            let told = [1.0, 2.0, 3.0].map(figures);
+            let told = told.into_iter().zip(counts);
+            let told: Vec<Vec<Figures>> = told.map(|(one, n)| vec![one; n]).collect();
+            let texts: Vec<(Source<'_>, &[Figures])> =
+                told.iter().map(|all| (source, &all[..])).collect();
+            let found = rounds_of_texts(&rounds.each_ref(), &texts).unwrap();
+            assert_eq!(found.len(), counts.iter().sum::<usize>());
+            for round in found {
+                let Outcome::Done(done) = &round.outcome else {
+                    panic!("{round:?}");
+                };
+                let values = [("iops".to_owned(), f64::from(round.pass))];
+                assert_eq!(done.values, values.into_map());
+                assert_eq!(round.took, Nanos(round.pass.into()));
+            }
+        };
+        check([1, 1, 1]);
+        check([2, 2, 2]);
+        check([3, 1, 2]);
+        check([1, 3, 2]);
+        check([1, 1, 4]);
+    }
 }

@@ -18,7 +18,7 @@ use model::order::Order as _;
 use model::units::UnixNanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-pub use work::{BESIDE, work};
+pub use work::work;
 
 /// The name of the program.
 pub const NAME: &str = "fio";

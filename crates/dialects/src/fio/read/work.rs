@@ -5,7 +5,7 @@
 //! lacks whether the page cache was passed by. Neither has the files, nor what else ran at the same time.
 
 use super::super::{Surroundings, parse, resolve};
-use model::job::{Definition, Direction};
+use model::job::{BESIDE, Definition, Direction};
 use model::params::ParamValue;
 use model::plan::PlannedCase;
 use stats::joined::Work;
@@ -21,9 +21,6 @@ const WITH_ALL: &str = "direct";
 
 /// A size in the place of one that is not known, so that the rest can be settled.
 const ANY_SIZE: &str = "size=1g";
-
-/// The parameter that says how many other jobs worked at the same time, where that is known; no option is called so.
-pub const BESIDE: &str = "jobs beside it";
 
 /// What the case did; `None` where its options are not known or not understood.
 pub fn work(case: &PlannedCase) -> Option<Work> {

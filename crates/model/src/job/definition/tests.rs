@@ -1,7 +1,13 @@
 //! Definitions of jobs: what decides a figure, what does not, and what is not known.
 
-use super::super::{Pattern, Rate, Target};
+use super::super::{
+    Batching, Contents, FileOrder, Files, IoEngine, IoPriority, Job, LatencyTarget, MemoryMode,
+    MemoryPolicy, OrderHint, Pattern, Priorities, Process, Rate, Steps, SyncOn, Target, Verify,
+    VerifyMethod, Zones,
+};
 use super::*;
+use crate::pattern::{Blocks, Directions, Distribution};
+use crate::units::Nanos;
 
 fn task(change: impl FnOnce(&mut Job)) -> Task {
     let mut job = Job {
@@ -47,7 +53,7 @@ fn what_decides_a_figure_is_told_by_its_name() {
     check("direct", |job| job.direct = false);
     check("size", |job| job.size = Some(1 << 27));
     check("rate_iops", |job| job.rate_iops = Some(1000));
-    check("pacing", |job| {
+    check("rate", |job| {
         job.pacing.rates.read = Rate {
             bytes_per_s: Some(1 << 20),
             ..Rate::default()
@@ -57,6 +63,21 @@ fn what_decides_a_figure_is_told_by_its_name() {
     check("norandommap", |job| job.repeat_blocks = true);
     check("offset", |job| job.offset_bytes = 4096);
     check("nrfiles", |job| job.files.count = 4);
+    check("io_size", |job| job.end.bytes = Some(1 << 20));
+    check("io_size", |job| job.end.bytes = Some(1 << 30));
+    check("number_ios", |job| job.end.ops = Some(5));
+    check("loops", |job| {
+        (job.end.time_based, job.end.loops) = (false, 2);
+    });
+    check("continue_on_error", |job| job.continue_on.read = true);
+    check("target", |job| {
+        let path = "/dev/a".into();
+        job.target = Target::Device { path, fill: false };
+    });
+    check("target", |job| {
+        let path = "/dev/a".into();
+        job.more_targets = vec![Target::Device { path, fill: false }];
+    });
 }
 
 #[test]
@@ -71,6 +92,10 @@ fn what_decides_none_is_no_part_of_it() {
     check(|job| job.seed = Some(7));
     check(|job| job.end.time = Some(Nanos::from_secs(60)));
     check(|job| job.ramp = Nanos::from_secs(1));
+    // All of it once, or what fits of it in whole blocks; and time ends what is done again and again.
+    check(|job| job.end.bytes = Some(1 << 26));
+    check(|job| job.end.bytes = Some((1 << 26) - 100));
+    check(|job| job.end.loops = 3);
     // Of a job that only reads nothing is said of writes.
     check(|job| job.contents = Contents::Zero);
     check(|job| job.fsync_every = 8);
@@ -134,7 +159,164 @@ fn other_jobs_at_the_same_time_are_a_difference_where_both_are_known() {
     let beside = alone.clone().beside(2);
     assert!(matches!(alone.against(&beside), Agreement::Differ(_)));
     let perhaps = alone.clone().perhaps_beside_others();
-    assert_eq!(perhaps.against(&beside), Agreement::Same(Vec::new()));
+    // Where one side knows it, that is told, and where neither does there is nothing to tell.
+    assert_eq!(perhaps.against(&beside), Agreement::Same(vec![BESIDE]));
+    assert_eq!(alone.against(&perhaps), Agreement::Same(vec![BESIDE]));
+    assert_eq!(perhaps.against(&perhaps), Agreement::Same(Vec::new()));
+    assert_eq!(
+        (beside.told(BESIDE), perhaps.told(BESIDE)),
+        ("2".to_owned(), "not known".to_owned())
+    );
+}
+
+/// Jobs of which all that is written here is set, in two ways that differ in everything.
+fn set(other: bool) -> Vec<Task> {
+    let n = if other { 3_u64 } else { 2 };
+    let small = if other { 3_u8 } else { 2 };
+    let each = Directions::all(Some(n));
+    let rate = Rate {
+        iops: Some(n),
+        bytes_per_s: Some(n),
+        min_iops: Some(n),
+        min_bytes_per_s: Some(n),
+    };
+    let distributions = [
+        Distribution::Zipf {
+            theta: 1.5,
+            center: other.then_some(0.5),
+        },
+        Distribution::Pareto {
+            power: 0.25,
+            center: other.then_some(0.5),
+        },
+        Distribution::Normal {
+            deviation_percent: f64::from(small),
+        },
+        Distribution::Zoned(Directions::all(vec![(small, small)])),
+        Distribution::ZonedAbsolute(Directions::all(vec![(small, n)])),
+    ];
+    let base = task(|job| {
+        job.pattern = Pattern::from_word("randrw").unwrap();
+        job.blocks = Directions {
+            read: Some(Blocks::Range {
+                min_bytes: 512,
+                max_bytes: 512 * n,
+            }),
+            write: Some(Blocks::Split(vec![(4096 * n, 100.0)])),
+            trim: None,
+        };
+        (job.depth, job.read_percent) = (small.into(), small.into());
+        (job.direct, job.pre_read, job.repeat_blocks) = (false, true, true);
+        job.sync = if other { SyncOn::Sync } else { SyncOn::Dsync };
+        (job.fsync_every, job.fdatasync_every) = (n, n);
+        job.steps = Steps {
+            skip_bytes: n.cast_signed(),
+            ops_per_offset: n,
+            repeats_offset: true,
+            random_percent: Directions::all(small),
+            align_bytes: each,
+            is_unaligned: true,
+        };
+        job.zones = Some(Zones {
+            work_bytes: n,
+            range_bytes: n,
+            skip_bytes: n,
+        });
+        job.pacing.rates = Directions::all(rate);
+        job.pacing.max_latency = Some(Nanos(n));
+        job.redundancy.dedupe_percent = small.into();
+        job.contents = Contents::Pattern(vec![small; usize::from(small) * 6]);
+        job.verify = Some(Verify {
+            backlog: Some(n),
+            interval_bytes: Some(n),
+            ..Verify::new(VerifyMethod::Pattern(vec![small]))
+        });
+        job.latency_target = Some(LatencyTarget {
+            latency: Nanos(n),
+            window: Nanos(n),
+            percentile: 90.0,
+            run: other,
+        });
+        job.batching = Batching::of(small.into());
+        job.batching.submit = Some(small.into());
+        job.priorities = Some(Priorities {
+            tells_whole: other,
+            ..Priorities::default()
+        });
+        job.files = Files {
+            count: small.into(),
+            order: FileOrder::Favours(distributions[0].clone()),
+            ops_per_file: n,
+        };
+        job.file_sizes = vec![n, 100];
+        job.burn.percent = small.into();
+        job.names.count = n;
+        job.continue_on.only.read = vec![small.into()];
+        job.end.bytes = Some(n);
+        job.order_hint = OrderHint::Random;
+    });
+    let base = Task {
+        cpus: vec![0, small.into()],
+        process: Process {
+            nice: 5,
+            io_priority: Some(IoPriority::of(small, 1)),
+            memory: Some(MemoryPolicy {
+                mode: MemoryMode::Bind,
+                nodes: vec![0, small.into()],
+            }),
+        },
+        rate_share: Some(f64::from(small)),
+        ..base
+    };
+    let with = |distribution: &Distribution| {
+        let mut task = base.clone();
+        task.job.distribution = distribution.clone();
+        task
+    };
+    distributions.iter().map(with).collect()
+}
+
+/// Pages and documents show these: no text may be of the kind that Rust makes of a value for its programmers.
+#[test]
+fn facts_are_words_and_numbers_and_tell_what_differs() {
+    let is_internal = |text: &str| {
+        let marks = [
+            "{", "}", "[", "]", "Some", "None", "(", "::", "\"", "true", "false",
+        ];
+        text.is_empty() || marks.iter().any(|mark| text.contains(mark))
+    };
+    for (one, other) in set(false).into_iter().zip(set(true)) {
+        let [one, other] = [one, other].map(|task| Definition::of(&[task]).unwrap());
+        for (name, text) in &one.facts {
+            assert!(!is_internal(text), "{name}: {text}");
+        }
+        let Agreement::Differ(facts) = one.against(&other) else {
+            panic!("they differ: {one:?}");
+        };
+        let differ: Vec<&str> = facts.iter().map(|(name, ..)| *name).collect();
+        for name in [
+            "bs",
+            "blockalign",
+            "buffer_pattern",
+            "cmdprio",
+            "cpus_allowed",
+            "file_service_type",
+            "filesize",
+            "ignore_error",
+            "iodepth_batch",
+            "latency_run",
+            "numa_mem_policy",
+            "random_distribution",
+            "rate",
+            "rate_iops_min",
+            "sync",
+            "verify_backlog",
+            "verify_pattern",
+            "zonerange",
+        ] {
+            assert!(differ.contains(&name), "{name}: {differ:?}");
+        }
+    }
 }
 
 /// A new field of a job stops here, until it is said whether it decides a figure: in one of the lists of
@@ -142,14 +324,14 @@ fn other_jobs_at_the_same_time_are_a_difference_where_both_are_known() {
 #[test]
 fn every_field_of_a_job_is_a_fact_or_named_here() {
     let Job {
-        // Where, with what before, for how long, and what is told of it.
+        // Where, with what before, for how long, and what is told of it: but for the kind of target, and for how much
+        // is done.
         target: _,
         more_targets: _,
         layout: _,
         seed: _,
         end: _,
         steady_state: _,
-        continue_on: _,
         start_delay: _,
         ramp: _,
         samples: _,
@@ -164,6 +346,7 @@ fn every_field_of_a_job_is_a_fact_or_named_here() {
         threads: _,
         offset_bytes: _,
         // The lists.
+        continue_on: _,
         read_percent: _,
         repeat_blocks: _,
         distribution: _,
