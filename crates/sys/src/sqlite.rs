@@ -205,7 +205,8 @@ impl Drop for Guard {
     }
 }
 
-/// What is to be kept to in opening this file beside a database: who may write to that, and whether this process writes to it.
+/// What is to be kept to in opening this file beside a database: who may write to that, and whether this process
+/// writes to it.
 fn rule_of(name: &Path) -> Option<(Access, bool)> {
     let name = name.as_os_str().as_bytes();
     let ends = [LOG, INDEX, JOURNAL];

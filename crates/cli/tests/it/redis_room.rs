@@ -158,6 +158,8 @@ fn keys_that_an_earlier_run_left_are_not_of_others() {
     const LEAVE: &str = "for i = 0, 9 do redis.call('SET', string.format('kurabe:kv:%012d', i), 'Aaa') end \
                          redis.call('SET', 'kurabe:kv', 'kurabe: 10 keys of 3 bytes in database ' .. ARGV[2] .. ', ' \
                          .. ARGV[1])";
+    const REPLACE: &str = "for i = 0, 9 do redis.call('DEL', string.format('kurabe:kv:%012d', i)) \
+                           redis.call('SET', 'order:' .. i, 'a book') end";
     let Some(server) = Server::start("keys_that_an_earlier_run_left", &[]) else {
         return;
     };
@@ -165,21 +167,6 @@ fn keys_that_an_earlier_run_left_are_not_of_others() {
     for (database, state) in [("0", "whole"), ("1", "being made"), ("2", "whole")] {
         server.ask(&["-n", database, "EVAL", LEAVE, "0", state, database]);
     }
-    // Some are gone, and there is not room for a thousand more.
-    server.ask(&["-n", "2", "DEL", "kurabe:kv:000000000003"]);
-    server.bound("allkeys-lru", 400 << 10);
-    let url = server.database("0");
-    let set = ["--set", "db.*.data_size=10k", "--db", &url];
-    let done = bed.run(&short("db.kv-set", &set));
-    assert!(!said(&done).contains("keys of others"), "{done:#?}");
-    // As many keys of others as the marker counts are not ours.
-    const REPLACE: &str = "for i = 0, 9 do redis.call('DEL', string.format('kurabe:kv:%012d', i)) \
-                           redis.call('SET', 'order:' .. i, 'a book') end";
-    server.ask(&["-n", "3", "EVAL", LEAVE, "0", "whole", "3"]);
-    server.ask(&["-n", "3", "EVAL", REPLACE, "0"]);
-    let theirs = server.database("3");
-    let args = short("db.kv-set", &["--db", &theirs]);
-    says(&bed.run(&args).code(3), &["holds 10 keys of others"]);
     // A copy of a marker and its keys in another database is of others.
     for key in ["kurabe:kv", "kurabe:kv:000000000003"] {
         server.ask(&["-n", "1", "COPY", key, key, "DB", "5"]);
@@ -196,6 +183,19 @@ fn keys_that_an_earlier_run_left_are_not_of_others() {
         "theirs"
     );
     server.ask(&["-n", "5", "FLUSHDB"]);
+    // Some are gone, and there is not room for a thousand more.
+    server.ask(&["-n", "2", "DEL", "kurabe:kv:000000000003"]);
+    server.bound("allkeys-lru", 400 << 10);
+    let url = server.database("0");
+    let set = ["--set", "db.*.data_size=10k", "--db", &url];
+    let done = bed.run(&short("db.kv-set", &set));
+    assert!(!said(&done).contains("keys of others"), "{done:#?}");
+    // As many keys of others as the marker counts are not ours.
+    server.ask(&["-n", "3", "EVAL", LEAVE, "0", "whole", "3"]);
+    server.ask(&["-n", "3", "EVAL", REPLACE, "0"]);
+    let theirs = server.database("3");
+    let args = short("db.kv-set", &["--db", &theirs]);
+    says(&bed.run(&args).code(3), &["holds 10 keys of others"]);
     server.ask(&["-n", "3", "FLUSHDB"]);
     // A single key that is none of ours is of others.
     server.ask(&["-n", "2", "SET", "kurabe:kv:000000000010", "theirs"]);

@@ -42,15 +42,13 @@ fn holds(bed: &Bed, args: &[&str], dir: &Path, tables: impl Fn() -> u64) {
     let told = told(bed, args);
     let (before, runs) = (taken(dir), bed.listed().len());
     let child = bed.start(args);
-    eventually(120, || bed.listed().len() > runs && bed.rounds() > 0);
+    eventually(120, || {
+        bed.listed().len() > runs && tables() > told.tables / 3
+    });
     let (tables, now) = (tables(), taken(dir));
     signal(&child, "-INT");
     child.wait_with_output().unwrap();
-    assert!(
-        tables <= told.tables && tables > told.tables / 3,
-        "{tables} of {}",
-        told.tables
-    );
+    assert!(tables <= told.tables, "{tables} of {}", told.tables);
     let grown = now.saturating_sub(before);
     assert!(grown <= told.all, "{grown} of {}", told.all);
 }
@@ -86,7 +84,7 @@ fn what_a_postgresql_takes_is_within_what_was_told() {
     let sizes = || {
         let sum = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class \
                    WHERE relkind = 'r' AND relname ~ '^(sbtest[0-9]+|pgbench_.*)$'";
-        server.ask("shop", sum).parse().unwrap()
+        server.ask("shop", sum).parse().unwrap_or(0)
     };
     let many = [
         "--set",
@@ -124,7 +122,7 @@ fn what_a_mariadb_takes_is_within_what_was_told() {
     let sizes = || {
         let sum = "SELECT SUM(data_length + index_length) FROM information_schema.tables \
                    WHERE table_schema = 'shop' AND table_name LIKE 'sbtest%'";
-        server.ask(sum).parse().unwrap()
+        server.ask(sum).parse().unwrap_or(0)
     };
     let many = [
         "--set",

@@ -131,7 +131,7 @@ fn clones_are_one_definition_and_other_jobs_are_none() {
     assert!(matches!(apart.against(&same), Agreement::Differ(facts) if facts[0].0 == "filename"));
     assert_eq!(
         apart.against(&same.without_files()),
-        Agreement::Same(vec!["filename"])
+        Agreement::Same(vec!["filename", "target"])
     );
     let other = Definition::of(&[task(|_| ()), task(|job| job.block_bytes = 512)]);
     assert_eq!((other, Definition::of(&[])), (None, None));
@@ -143,7 +143,7 @@ fn what_one_side_does_not_know_is_told_and_no_difference() {
     let Agreement::Same(unknown) = whole.against(&whole.clone().partial()) else {
         panic!("they agree in what both know");
     };
-    assert_eq!(unknown, ["direct", "rate_iops", "size"]);
+    assert_eq!(unknown, ["direct", "rate_iops", "size", "target"]);
     let sizeless = whole.clone().without_size();
     assert_eq!(sizeless.against(&whole), Agreement::Same(vec!["size"]));
     let deeper = one(|job| job.depth = 64).partial();

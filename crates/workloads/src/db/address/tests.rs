@@ -232,13 +232,13 @@ fn a_password_is_that_of_a_user_of_a_database_however_it_is_connected_to() {
         assert_eq!(read(a).opens_like(&read(b)), expected, "{a} {b}");
         assert_eq!(read(b).opens_like(&read(a)), expected, "{b} {a}");
     };
-    let redis = "redis://:pw@10.0.0.7/0";
-    check(redis, "redis://10.0.0.7/0?password=clear", true);
-    check(redis, "rediss://10.0.0.7:6379/0", true);
-    check(redis, "redis://10.0.0.7/1", false);
-    check(redis, "redis://bob@10.0.0.7/0", false);
-    check(redis, "redis://10.0.0.8/0", false);
-    check(redis, "redis://10.0.0.7:6380/0", false);
+    let redis = "redis://:pw@192.0.2.7/0";
+    check(redis, "redis://192.0.2.7/0?password=clear", true);
+    check(redis, "rediss://192.0.2.7:6379/0", true);
+    check(redis, "redis://192.0.2.7/1", false);
+    check(redis, "redis://bob@192.0.2.7/0", false);
+    check(redis, "redis://192.0.2.8/0", false);
+    check(redis, "redis://192.0.2.7:6380/0", false);
     let postgres = "postgres://bob:pw@db/shop";
     check(
         postgres,

@@ -165,8 +165,7 @@ fn refusal(room: Option<&Room>, others: u64, needs: More) -> Option<String> {
             format!(
                 "in all of its databases it holds {others} {keys} of others, and it does not tell this user what \
                  memory it has left and what it does without (INFO): ours might cost theirs\n\
-                 hint: {}, or name a server that holds nothing of others",
-                LET_ASK
+                 hint: {LET_ASK}, or name a server that holds nothing of others"
             )
         });
     };

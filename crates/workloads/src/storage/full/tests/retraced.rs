@@ -199,7 +199,7 @@ fn a_job_that_ended_early_is_judged_as_far_as_it_came() {
 
 #[test]
 fn an_end_that_the_writer_alone_had_blames_nothing() {
-    for (rw, change) in WAYS {
+    for (way, (rw, change)) in WAYS.into_iter().enumerate() {
         let (_root, place) = place();
         let [mut writes, checks] = pair(rw, change, &VerifyMethod::Crc32c, (IoEngine::Psync, 1));
         writes.end.time = Some(Nanos::from_secs(60));
@@ -214,7 +214,7 @@ fn an_end_that_the_writer_alone_had_blames_nothing() {
         let how = checks.verify.as_ref().unwrap();
         let number = |at: &usize| data[*at + 28..*at + 32].to_vec();
         let all = headers(&data, how);
-        if rw == "write" && how.interval_bytes.is_none() && all.len() > 2 {
+        if way == 0 {
             let first = all.iter().copied().min_by_key(number).unwrap();
             data[first..first + 1024].fill(0);
             std::fs::write(data_file(&place), &data).unwrap();
