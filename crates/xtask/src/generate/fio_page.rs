@@ -43,9 +43,11 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
 * `verify_only`, and `verify` of a job that only reads, want files that are there. fio makes them, and finds them wrong.
 * `verify_only` writes nothing, whatever `rw` says, and needs no consent. It goes through the writes of the options
   again and looks for the last one of each place, so that blocks which were written over in part are not missed. Blocks
-  say their own length, and headers of this program which options wrote them. Where another program, or other options,
-  drew places or sizes, the whole region is searched for headers: each block that is found is judged, and a place
-  without one is counted in a note and is no damage. The same holds behind the last block of a job with a `runtime`.
+  say their own length, and headers of this program which options wrote them. A place without a block is damage only
+  where all headers that are found are of this program and of the same options, and only before the last write that is
+  found: the job may have ended early. Everywhere else (another program, other options, `rw=read`, a pattern, the end of
+  the writes) such a place is counted in a note, and a block that was lost as a whole is not found. A block that is
+  there, or most of its header, is always judged. Where blocks of others are found, the whole region is searched.
   With `verify`, what is drawn is the same in every run, also with `randrepeat=0`.
 * The header of `verify` is fio's, and either checks what the other wrote, but for `verify=sha512`: fio 3.33 keeps no
   checksum there, and finds no damage (a byte that was changed inside of such a block passes). Here it is the real one;
