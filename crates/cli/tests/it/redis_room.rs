@@ -487,3 +487,61 @@ fn what_is_asked_for_is_more_than_what_a_server_takes() {
         server.ask(&["-n", "1", "DEL", "order:7"]);
     }
 }
+
+mod root {
+    use super::*;
+    use crate::root::sh;
+
+    /// Unmounted at the end, once the server has ended.
+    struct Small(String);
+
+    impl Drop for Small {
+        fn drop(&mut self) {
+            sh(&format!("umount -l {}", self.0));
+        }
+    }
+
+    #[test]
+    #[ignore = "root: mounts a small file system"]
+    fn a_disk_that_what_a_server_saves_would_fill_is_spared() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().display().to_string();
+        sh(&format!("mount -t tmpfs -o size=24m,mode=777 none {at}"));
+        let small = Small(at.clone());
+        let bed = Bed::new();
+        for (saves, fits) in [
+            (&["--save", "", "--appendonly", "yes"][..], false),
+            (
+                &[
+                    "--save",
+                    "",
+                    "--appendonly",
+                    "yes",
+                    "--appendfsync",
+                    "always",
+                ],
+                false,
+            ),
+            (&["--save", "1 1", "--appendonly", "no"], false),
+            (&["--save", "", "--appendonly", "no"], true),
+        ] {
+            let settings = [&["--dir", at.as_str()], saves].concat();
+            let Some(server) = Server::start("a_disk_that_what_a_server_saves", &settings) else {
+                return;
+            };
+            server.ask(&["SET", "order:7", "a book"]);
+            let url = server.database("1");
+            let large = ["--db", &url, "--set", "db.*.data_size=32K"];
+            let done = bed.run(&short("db.kv-set", &large));
+            assert_eq!(done.code == Some(0), fits, "{saves:?}: {done:#?}");
+            if !fits {
+                says(&done, &["the directory of its data has", "of disk left"]);
+            }
+            assert_eq!(server.ask(&["SET", "order:7", "another"]), "OK");
+            assert_eq!(server.keys("1"), 0);
+            drop(server);
+            sh(&format!("rm -rf {at}/*"));
+        }
+        drop(small);
+    }
+}

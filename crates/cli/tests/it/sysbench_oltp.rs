@@ -110,6 +110,10 @@ fn of_postgres(line: &str) -> Option<Line<'_>> {
         return Some(Line::Values(pid, values.collect::<Option<_>>()?));
     }
     let (how, sql) = said.strip_prefix("LOG:  ")?.split_once(": ")?;
+    // A connection of ours keeps to one schema, before anything is measured.
+    if sql.contains("set_config('search_path'") {
+        return None;
+    }
     let is_prepared = how.starts_with("execute ");
     (is_prepared || how == "statement").then_some(Line::Statement(pid, sql, is_prepared))
 }

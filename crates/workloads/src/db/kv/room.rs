@@ -11,6 +11,7 @@ use super::wire::Wire;
 use crate::db::server::left_there;
 use engine::workload::WorkError;
 use model::params::Params;
+use std::path::Path;
 use sys::tree::Tree;
 
 /// What a server keeps for a connection: its own buffers, and what a batch has grown them to.
@@ -21,6 +22,9 @@ const REQUEST_BYTES: u64 = 64;
 
 /// The part of what is free that is left free.
 const SPARE: u64 = 10;
+
+/// A log below this is not written anew (`auto-aof-rewrite-min-size` by default).
+const LOG_LEAST: u64 = 64 << 20;
 
 /// What helps where a server does not tell.
 const LET_ASK: &str =
@@ -122,12 +126,36 @@ pub(super) struct Room {
     is_asked: bool,
     /// Forks of it may save its keys (BGSAVE, AOF rewrite).
     forks: bool,
+    /// Where it saves them, if it is here and can be seen.
+    disk: Option<Disk>,
+}
+
+/// The file system of the directory of a server's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Disk {
+    free_bytes: u64,
+    /// It keeps a log of all writes (AOF).
+    has_log: bool,
+}
+
+impl Disk {
+    /// What its files grow by at most for keys that take so many bytes, beside a server that uses `used`: a snapshot is
+    /// written beside the one before; a log is written anew once it has twice the size that it had then, from
+    /// [`LOG_LEAST`] on, beside the old one.
+    const fn grows(self, used: u64, keys: u64) -> u64 {
+        let whole = used.saturating_add(keys);
+        if self.has_log {
+            whole.saturating_mul(3).saturating_add(LOG_LEAST)
+        } else {
+            whole
+        }
+    }
 }
 
 impl Room {
     /// By what the server says, and what is left on this machine, where it is here. `None` where it does not tell all
     /// of it, or not whether it deletes keys.
-    fn of(info: &Info, here: Option<u64>, forks: bool) -> Option<Self> {
+    fn of(info: &Info, here: Option<u64>, forks: bool, free: Option<u64>) -> Option<Self> {
         info.evicted()?;
         let used = info.number("used_memory")?;
         let total = info
@@ -140,6 +168,10 @@ impl Room {
             machine: here.or(total.map(|total| total.saturating_sub(used))),
             is_asked: here.is_some(),
             forks,
+            disk: free.filter(|_| forks).map(|free_bytes| Disk {
+                free_bytes,
+                has_log: info.number("aof_enabled") != Some(0),
+            }),
         })
     }
 
@@ -158,7 +190,6 @@ impl Room {
 
 /// Why so many bytes cannot be written beside so many keys of others; `None` where they can.
 fn refusal(room: Option<&Room>, others: u64, needs: More) -> Option<String> {
-    let fits = |left: u64, needs: u64| needs <= left - left / SPARE;
     let keys = if others == 1 { "key" } else { "keys" };
     let Some(room) = room else {
         return (others > 0).then(|| {
@@ -188,6 +219,16 @@ fn refusal(room: Option<&Room>, others: u64, needs: More) -> Option<String> {
             shown(left)
         ));
     }
+    of_machine(room, needs).or_else(|| of_disk(room, needs))
+}
+
+/// Whether it fits, with what is left free.
+const fn fits(left: u64, needs: u64) -> bool {
+    needs <= left - left / SPARE
+}
+
+/// Why it does not fit into the memory of the machine.
+fn of_machine(room: &Room, needs: More) -> Option<String> {
     let left = room.machine?;
     let copied = if room.forks { needs.rewritten } else { 0 };
     let all = needs.bytes.saturating_add(copied);
@@ -204,6 +245,21 @@ fn refusal(room: Option<&Room>, others: u64, needs: More) -> Option<String> {
              needs up to {}{of_them}\nhint: fewer `keys`, or a smaller `data_size`",
             shown(left),
             shown(all)
+        )
+    })
+}
+
+/// Why what the server saves does not fit on its disk.
+fn of_disk(room: &Room, needs: More) -> Option<String> {
+    let disk = room.disk?;
+    let grows = disk.grows(room.used, needs.rewritten);
+    (!fits(disk.free_bytes, grows)).then(|| {
+        format!(
+            "the directory of its data has {} of disk left, of which a tenth is to stay free, and what it saves there \
+             may grow by up to {}: a server whose disk is full refuses writes of others, or ends\n\
+             hint: fewer `keys`, a smaller `data_size`, or a server that saves nothing (`save ''`, `appendonly no`)",
+            shown(disk.free_bytes),
+            shown(grows)
         )
     })
 }
@@ -245,8 +301,14 @@ impl Server {
         let process = self.process();
         let here = process.and_then(|own| sys::memory::limits::room_of(&Tree::real(), own).ok());
         let here = here.map(|room| room.bytes);
+        // A server goes to the directory of its data when it starts.
+        let there = process.and_then(|own| {
+            let data = format!("/proc/{own}/cwd");
+            sys::probe::file_system(Path::new(&data)).ok()
+        });
+        let free = there.map(|there| there.free_bytes);
         let info = self.info.as_ref();
-        let room = info.and_then(|info| Room::of(info, here, self.forks));
+        let room = info.and_then(|info| Room::of(info, here, self.forks, free));
         let why = refusal(room.as_ref(), self.others, needs);
         why.map_or(Ok(()), |why| Err(self.refused(&why)))
     }
@@ -353,7 +415,50 @@ mod tests {
             machine: machine.map(|machine| machine * MIB),
             is_asked: machine.is_some(),
             forks: false,
+            disk: None,
         }
+    }
+
+    #[test]
+    fn what_a_server_saves_has_to_fit_on_its_disk() {
+        let check = |free: u64, has_log: bool, needs: u64, fits: bool| {
+            let disk = Some(Disk {
+                free_bytes: free * MIB,
+                has_log,
+            });
+            let room = Room {
+                disk,
+                ..room(0, "noeviction", 5, Some(10_000))
+            };
+            let why = refusal(Some(&room), 1, more(needs));
+            assert_eq!(why.is_none(), fits, "{why:?}");
+            assert!(why.is_none_or(|why| why.contains("of disk left")));
+        };
+        check(100, false, 85, true);
+        check(100, false, 86, false);
+        check(100, true, 3, true);
+        check(100, true, 4, false);
+        check(24, true, 0, false);
+        check(1000, true, 273, true);
+        check(1000, true, 274, false);
+        let info = "used_memory:7\r\nmaxmemory:0\r\nmaxmemory_policy:x\r\nevicted_keys:0\r\n";
+        let disk = |info: &str, forks| {
+            Room::of(&Info::read(info), None, forks, Some(9))
+                .unwrap()
+                .disk
+        };
+        let has_log = |has_log| {
+            Some(Disk {
+                free_bytes: 9,
+                has_log,
+            })
+        };
+        assert_eq!(
+            disk(&format!("{info}aof_enabled:0\r\n"), true),
+            has_log(false)
+        );
+        assert_eq!(disk(info, true), has_log(true));
+        assert_eq!(disk(info, false), None);
     }
 
     /// So many MiB, and as many of keys.
@@ -445,7 +550,7 @@ mod tests {
 
     #[test]
     fn what_is_not_told_in_whole_is_not_known() {
-        let of = |text: &str| Room::of(&Info::read(text), None, true);
+        let of = |text: &str| Room::of(&Info::read(text), None, true, None);
         let whole =
             "used_memory:7\r\nmaxmemory:100\r\nmaxmemory_policy:allkeys-lru\r\nevicted_keys:0\r\n";
         let told = of(whole).unwrap();
@@ -464,7 +569,7 @@ mod tests {
         let with = format!("{whole}total_system_memory:50\r\n");
         let there = of(&with).unwrap();
         assert_eq!((there.machine, there.is_asked), (Some(43), false));
-        let here = Room::of(&Info::read(&with), Some(9), true).unwrap();
+        let here = Room::of(&Info::read(&with), Some(9), true, None).unwrap();
         assert_eq!((here.machine, here.is_asked), (Some(9), true));
         // It is not to be overflown by what a server says.
         let large = with.replace(":7", ":18446744073709551615");
