@@ -62,6 +62,9 @@ const READS: [&str; 6] = [
     "db.*.time=500ms",
 ];
 
+/// Two large tables.
+const MANY: [&str; 4] = ["--set", "db.*.table_size=50000", "--set", "db.*.tables=2"];
+
 /// Transactions at a rate, which is all that they may add.
 const CHANGES: [&str; 8] = [
     "run",
@@ -86,14 +89,7 @@ fn what_a_postgresql_takes_is_within_what_was_told() {
                    WHERE relkind = 'r' AND relname ~ '^(sbtest[0-9]+|pgbench_.*)$'";
         server.ask("shop", sum).parse().unwrap_or(0)
     };
-    let many = [
-        "--set",
-        "db.*.table_size=50000",
-        "--set",
-        "db.*.tables=2",
-        "--db",
-        &url,
-    ];
+    let many = [&MANY[..], &["--db", &url]].concat();
     holds(&bed, &[&READS[..], &many].concat(), &server.data(), sizes);
     let bank = ["run", "db.tpcb", "--passes", "60", "--db-max", "99GiB"];
     let rate = ["--set", "db.*.time=500ms", "--set", "db.*.rate=50"];
@@ -124,14 +120,7 @@ fn what_a_mariadb_takes_is_within_what_was_told() {
                    WHERE table_schema = 'shop' AND table_name LIKE 'sbtest%'";
         server.ask(sum).parse().unwrap_or(0)
     };
-    let many = [
-        "--set",
-        "db.*.table_size=50000",
-        "--set",
-        "db.*.tables=2",
-        "--db",
-        &url,
-    ];
+    let many = [&MANY[..], &["--db", &url]].concat();
     holds(&bed, &[&READS[..], &many].concat(), server.dir(), sizes);
     let log = || -> u64 {
         let logs = server.ask("SHOW BINARY LOGS");
